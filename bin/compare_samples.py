@@ -45,6 +45,7 @@ def main(argv=None):
         "condition": args.compare_by,
         "values": conditions.dropna().value_counts().sort_index().to_dict(),
         "of_sample": conditions.dropna().to_dict(),
+        "donors": repertoires.samples["donor"].to_dict(),
         "chance": args.cluster_chance,
         "groups": groups,
         "without_background": without_background,

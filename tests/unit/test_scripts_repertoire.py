@@ -317,6 +317,8 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
     found = comparison.read_comparison(folder / "comparison")
     sections = {part["id"]: part for part in comparison.comparison_sections(found)}
     assert len(sections["airrvec_comparison_pairs"]["data"]) == 6
+    shares = (found.pairs["morisita_horn"] > 0).any()
+    assert sections["airrvec_comparison_overlap"]["plot_type"] == ("heatmap" if shares else "html")
     assert set(sections["airrvec_comparison_pca"]["data"][0]) == set(SAMPLES)
     json.dumps(list(sections.values()))
 

@@ -154,7 +154,7 @@ def test_the_report_names_species_where_there_are_several(folder):
         overview = report_clusters.cluster_sections(clusters)[0]
         assert set(overview["data"]) == words
         compared = comparison.read_comparison(folder / name / "compared")
-        pairs = comparison.comparison_sections(compared)[0]
+        pairs = comparison.comparison_sections(compared)[1]
         assert set(pairs["data"]) == {f"a and b, {word}" for word in words}
 
 

@@ -106,6 +106,7 @@ CHAPTERS = (
             "airrvec_conditions_tests",
             "airrvec_conditions_changes",
             "airrvec_conditions_told",
+            "airrvec_comparison_overlap",
             "airrvec_comparison_pca",
             "airrvec_comparison_pairs",
             "airrvec_comparison_public",

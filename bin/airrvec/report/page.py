@@ -117,6 +117,7 @@ def meaning(table: str, column: str) -> dict[str, str]:
 # Formats of columns.
 COUNT = {"format": "{:,.0f}", "scale": False}
 NUMBER = {"format": "{:,.3g}", "scale": False}
+WHITE_TO_BLUE = [[0, "#F7FBFF"], [0.5, "#6BAED6"], [1, "#08306B"]]  # of heat maps
 SHARE = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.2f}", "scale": "Blues"}
 
 

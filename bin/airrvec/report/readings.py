@@ -197,6 +197,10 @@ READINGS = {
         "whether the vectors tell the values apart better than genes, depth and clonality do.",
         "Read the p first: with few donors, a high share is often chance.",
     ),
+    "airrvec_comparison_overlap": Reading(
+        "blocks of samples of one donor; a dark cell between two donors may be a mix-up or a contamination.",
+        "Mostly large clones: one expanded clone that two samples share makes their cell dark.",
+    ),
     "airrvec_comparison_pca": Reading(
         "samples of one condition that lie together, apart from the others.",
         "Not a test: with few samples, a pattern always appears.",

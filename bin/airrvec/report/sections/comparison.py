@@ -22,6 +22,7 @@ from airrvec.report.page import (
     with_group_titles,
     with_units,
 )
+from airrvec.report.sections.overlap import overlap_section
 
 import pandas as pd
 
@@ -119,7 +120,10 @@ def read_comparison(folder: Path | None) -> Comparison | None:
 
 def comparison_sections(results: Comparison) -> list[dict]:
     """Return the sections of the report."""
-    sections = [_pairs(results) if len(results.pairs) else _not_compared(results)]
+    if len(results.pairs):
+        sections = [overlap_section(results.pairs, results.counts), _pairs(results)]
+    else:
+        sections = [_not_compared(results)]
     if results.n_public:
         sections.append(public_section(results.public, results.n_public))
     if len(results.samples_pca):

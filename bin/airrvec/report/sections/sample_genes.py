@@ -6,7 +6,7 @@ from airrvec.core import schema
 from airrvec.core.chains import GREEK
 from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
-from airrvec.report.page import escaped, section, unit_words, units_of, units_sentence
+from airrvec.report.page import WHITE_TO_BLUE, escaped, section, unit_words, units_of, units_sentence
 
 import pandas as pd
 
@@ -15,7 +15,6 @@ MAX_LINES = 14  # samples in a line graph
 MAX_PAIRS = 40  # V–J pairs in a heatmap
 FEWEST = 20  # cells of a sample that is drawn: a few cells would be the darkest of all
 FEW = 100  # with fewer receptors, shares of genes are mostly chance
-_WHITE_TO_BLUE = [[0, "#F7FBFF"], [0.5, "#6BAED6"], [1, "#08306B"]]
 _MEDIAN = "Median of all samples"
 
 
@@ -200,6 +199,6 @@ def _heatmap(name: str, heading: str, description: str, shares: pd.DataFrame, xl
             "display_values": False,
             "cluster_rows": False,
             "cluster_cols": False,
-            "colstops": _WHITE_TO_BLUE,
+            "colstops": WHITE_TO_BLUE,
         },
     )
