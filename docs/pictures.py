@@ -82,12 +82,13 @@ REPORT = (
         _part("brief_figure"),
         tuple(
             Mark(f"{_part('brief_findings')} li", words)
-            for words in ("distinct receptors", "is called for", "hold", "Tests by", "Missing or doubtful")
+            for words in ("distinct receptors", "is called for", "hold", "Tests by", "AUROC of")
         ),
     ),
     _shot(
         _part("samples"),
-        Mark(f"{_part('samples')} .text-muted"),
+        *_headers(_part("samples"), "Verdict"),
+        Mark(f"{_part('samples')} details summary", "usual rejects"),
         *_headers(_part("samples"), "Rows read", "Cells", "Receptors", "Kept", "Paired", "Functional"),
     ),
     _shot(_part("chain_pairing"), *_legend(_part("chain_pairing"), "single pair", "orphan VJ", "extra VJ")),
@@ -130,6 +131,7 @@ REPORT = (
         *_places(_part("clusters_logos"), (0.04, 0.03), (0.22, 0.03), (0.3, 0.14)),
         height=480,
     ),
+    _shot(_part("comparison_overlap"), height=760),
     _shot(_part("conditions_designs")),
     _shot(
         _part("conditions_tests"),
@@ -153,7 +155,7 @@ REPORT = (
         "report/comparison_diversity",
         _part("repertoire_diversity"),
         _part("repertoire_diversity"),
-        _headers(_part("repertoire_diversity"), "Cells at", "Receptors at"),
+        _headers(_part("repertoire_diversity"), "Cells at", "Clones at"),
     ),
     _shot(_part("auroc"), *_legend(_part("auroc"), "SCEPTR"), *_places(_part("auroc"), (0.12, 0.7))),
     _shot(

@@ -49,4 +49,3 @@ def test_of_many_samples_those_with_the_largest_overlap_are_shown():
     section = overlap.overlap_section(pairs, {"donors": {}, "of_sample": {}})
     assert section["xcats"] == names[:60]
     assert "10 samples with a smaller overlap are left out" in section["description"]
-    assert not section["pconfig"]["display_values"]
