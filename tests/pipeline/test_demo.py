@@ -152,8 +152,8 @@ def test_an_answer_leads_to_its_section(run, page, section):
     assert -5 <= top <= page.value("innerHeight")
 
 
-# Pandas opens Parquet files for Arrow, whose threads may outlive the interpreter and abort the process at its end
-# (one in ten; apache/arrow, issue 34314). The page's own lines have run by then.
+# Pandas opens Parquet files for Arrow, whose threads may outlive the interpreter and abort the process at its
+# end (one in ten; apache/arrow, issue 34314). The page's own lines have run by then.
 END = "\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n"
 # Page → number of its blocks, and of prints whose output it shows.
 PAGES = {
