@@ -56,6 +56,7 @@ def overlap_section(pairs: pd.DataFrame, counts: dict) -> dict:
             "max": float(highest.max()),
             "xcats_samples": False,
             "ycats_samples": False,
+            "square": False,  # it would be wider than a narrow window
             "display_values": False,  # a screen of zeros, in most runs
             "tt_decimals": 4,
             "cluster_rows": False,
