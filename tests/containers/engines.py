@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import script_cache
+
 ROOT = Path(__file__).parents[2]
 NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
 MAKE_BASE = ROOT / "tests" / "containers" / "make_base.sh"
@@ -165,10 +167,7 @@ class Pipeline:
         # The jars lie in the home of whoever runs the tests, where others may not look.
         self.env = {"AIRRVEC_NEXTFLOW": "24.10.0", "AIRRVEC_CACHE": str(folder / "cache")}
         must(NEXTFLOW, "-version", env={**os.environ, "AIRRVEC_NEXTFLOW": "24.10.0"})
-        cache = os.environ.get("AIRRVEC_CACHE") or Path(
-            os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "airrvec"
-        )
-        shutil.copytree(Path(cache, "nextflow-24.10.0"), folder / "cache" / "nextflow-24.10.0")
+        shutil.copytree(script_cache.pinned_jars(), folder / "cache" / "nextflow-24.10.0")
 
     def run(self, user: User, name: str, *args: str | Path, **env: str) -> Run:
         """A run as the user, in a folder of its own."""

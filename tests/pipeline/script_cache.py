@@ -16,7 +16,9 @@ SOURCES = sorted((ROOT / "tests/script_cache").glob("*.java"))
 @functools.cache
 def option() -> str:
     """Return Java's option with the agent; '' without a compiler of Java, or without the pinned Nextflow."""
-    jars = _jars()
+    jars = pinned_jars()
+    if not jars.is_dir():  # the first start fetches them
+        subprocess.run([NEXTFLOW, "-version"], capture_output=True, check=False)
     if not (jars.is_dir() and shutil.which("javac") and shutil.which("jar")) or " " in str(ROOT):
         return ""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
@@ -30,12 +32,10 @@ def option() -> str:
     return f"-javaagent:{agent}={folder}"
 
 
-def _jars() -> Path:
+def pinned_jars() -> Path:
+    """Return where the launcher keeps the pinned Nextflow."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    jars = Path(os.environ.get("AIRRVEC_CACHE") or Path(cache) / "airrvec") / "nextflow-24.10.0"
-    if not jars.is_dir():  # the first start fetches them
-        subprocess.run([NEXTFLOW, "-version"], capture_output=True, check=False)
-    return jars
+    return Path(os.environ.get("AIRRVEC_CACHE") or Path(cache, "airrvec"), "nextflow-24.10.0")
 
 
 def _compile(jars: Path, folder: Path) -> None:

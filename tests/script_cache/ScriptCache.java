@@ -7,7 +7,6 @@ import groovyjarjarasm.asm.Opcodes;
 
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
-import java.nio.file.Path;
 import java.security.ProtectionDomain;
 
 /**
@@ -21,7 +20,7 @@ public class ScriptCache implements ClassFileTransformer {
 
     /** @param folder of the classes that are kept */
     public static void premain(String folder, Instrumentation instrumentation) {
-        System.setProperty(KEPT, Path.of(folder).toString());
+        System.setProperty(KEPT, folder);
         instrumentation.addTransformer(new ScriptCache());
     }
 

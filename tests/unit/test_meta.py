@@ -17,7 +17,6 @@ FUNCTIONS = {
     "conclude",
     "crate",
     "digest",
-    "failures",
     "files",
     "lock",
     "manifest",

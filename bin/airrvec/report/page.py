@@ -117,7 +117,6 @@ def meaning(table: str, column: str) -> dict[str, str]:
 # Formats of columns.
 COUNT = {"format": "{:,.0f}", "scale": False}
 NUMBER = {"format": "{:,.3g}", "scale": False}
-WHITE_TO_BLUE = [[0, "#F7FBFF"], [0.5, "#6BAED6"], [1, "#08306B"]]  # of heat maps
 SHARE = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.2f}", "scale": "Blues"}
 
 
@@ -222,3 +221,36 @@ def section(name: str, heading: str, description: str, kind: str, data, **more) 
         **more,
         "data": data,
     }
+
+
+def heatmap(name: str, heading: str, description: str, values: pd.DataFrame, **pconfig) -> dict:
+    """
+    Return a heat map of a table from 0 on, darker where it is larger, as wide as the window.
+
+    Parameters
+    ----------
+    name, heading, description : str
+    values : DataFrame
+        NaN is blank; the labels are escaped here.
+    pconfig
+        Settings of MultiQC: ``xlab``, ``ylab``, ``zlab`` …
+    """
+    common = {
+        "min": 0,
+        "xcats_samples": False,
+        "square": False,
+        "display_values": False,
+        "cluster_rows": False,
+        "cluster_cols": False,
+        "colstops": [[0, "#F7FBFF"], [0.5, "#6BAED6"], [1, "#08306B"]],
+    }
+    return section(
+        name,
+        heading,
+        description,
+        "heatmap",
+        values.to_numpy().tolist(),
+        xcats=[escaped(label) for label in values.columns],
+        ycats=[escaped(label) for label in values.index],
+        pconfig={**common, **pconfig},
+    )

@@ -1,4 +1,4 @@
-// What to do after a known failure.
+// What a run says of failures, and what to do after a known one.
 
 // One sentence on a failure, by its report, or null.
 def advice(report) {
@@ -49,4 +49,14 @@ def adviceOnResources(report) {
         return "the task was ended from outside (SIGTERM): its machine was reclaimed, its job cancelled, or its time was over. If machines are reclaimed often, raise process.maxRetries and aws.batch.maxSpotAttempts or google.batch.maxSpotAttempts, or use machines that are not; if time was over, raise it with ${own.replace('%s', "time = '24 h'")}. ${again}"
     }
     return null
+}
+
+// How a run goes on where some of its samples failed.
+def withoutFailed(more = '') {
+    return "\nTo go on with the other samples, start again with --failed_samples skip${more}"
+}
+
+// One message of all failures.
+def failure(reasons, what) {
+    return reasons.size() == 1 ? reasons[0] : "${reasons.size()} ${what}:\n${reasons.collect { reason -> "- ${reason}" }.join('\n')}"
 }

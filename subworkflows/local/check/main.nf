@@ -3,7 +3,7 @@
 include { CHECK_SAMPLES } from '../../../modules/local/check_samples/main'
 include { CHECK_R       } from '../../../modules/local/check_r/main'
 include { CHECK_DEVICE  } from '../../../modules/local/check_device/main'
-include { failure ; withoutFailed } from '../failures/main'
+include { failure ; withoutFailed } from '../advice/main'
 
 workflow CHECK {
     take:

@@ -2,7 +2,7 @@
 // a failure, what to do. What goes wrong here is an error of the run.
 
 include { advice                                                        } from '../advice/main'
-include { fileDigest                                                    } from '../files/main'
+include { fileDigest                                                    } from '../digest/main'
 include { releaseBucket                                                 } from '../lock/main'
 include { announce ; linkOrFile ; parentsOf ; standingAt ; withoutRecord } from '../published/main'
 include { inputPaths ; isFolder ; isPublished ; located                 } from '../published/main'

@@ -6,6 +6,7 @@ include { COUNT_CLONES       } from '../../../modules/local/count_clones/main'
 include { DESCRIBE_CLONES    } from '../../../modules/local/describe_clones/main'
 include { DESCRIBE_GAMMA_DELTA } from '../../../modules/local/describe_gamma_delta/main'
 include { DESCRIBE_SAMPLES   } from '../../../modules/local/describe_samples/main'
+include { byName             } from '../files/main'
 
 workflow DESCRIBE {
     take:
@@ -26,7 +27,7 @@ workflow DESCRIBE {
         each.cells,
         each.chains,
         receptors,
-        labelled.toSortedList { a, b -> a.name <=> b.name },
+        byName(labelled),
         settings.subMap(['clone_by']),
         library.count_clones,
     )
@@ -69,7 +70,7 @@ workflow TABULATE {
     main:
     DESCRIBE_CLONES(
         clones,
-        results.calls.toSortedList { a, b -> a.name <=> b.name },
+        byName(results.calls),
         results.clusters.filter { file -> file.name == 'members.parquet' }.toList(),
         library.describe_clones,
     )
@@ -109,5 +110,5 @@ workflow TABULATE {
 
 // value: the Parquet files of a channel, sorted by their names
 def tablesOf(files) {
-    return files.filter { file -> file.extension == 'parquet' }.toSortedList { a, b -> a.name <=> b.name }
+    return byName(files.filter { file -> file.extension == 'parquet' })
 }

@@ -78,3 +78,9 @@ def codeDigests(library) {
     def scripts = file("${projectDir}/bin", glob: false).listFiles().findAll { path -> path.extension in ['py', 'R'] }
     return scripts.collectEntries { path -> [path.baseName, "${library[path.baseName] ?: ''}\n${path.text}".toString().sha256()] }
 }
+
+def fileDigest(path) {
+    def digest = java.security.MessageDigest.getInstance('SHA-256')
+    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
+    return digest.digest().encodeHex().toString()
+}

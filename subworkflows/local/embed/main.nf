@@ -2,6 +2,7 @@
 
 include { EMBED_RECEPTORS  } from '../../../modules/local/embed_receptors/main'
 include { MERGE_EMBEDDINGS } from '../../../modules/local/merge_embeddings/main'
+include { byName           } from '../files/main'
 
 workflow EMBED {
     take:
@@ -32,9 +33,7 @@ workflow EMBED {
         library.merge_embeddings,
     )
 
-    embeddings = embedded.whole.map { _partition, _whole, file -> file }
-        .mix(MERGE_EMBEDDINGS.out.embeddings)
-        .toSortedList { a, b -> a.name <=> b.name }
+    embeddings = byName(embedded.whole.map { _partition, _whole, file -> file }.mix(MERGE_EMBEDDINGS.out.embeddings))
     qc = EMBED_RECEPTORS.out.qc.mix(MERGE_EMBEDDINGS.out.qc)
     versions = EMBED_RECEPTORS.out.versions.mix(MERGE_EMBEDDINGS.out.versions)
 

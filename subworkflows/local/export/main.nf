@@ -4,6 +4,7 @@ include { DESCRIBE_CELLS  } from '../../../modules/local/describe_cells/main'
 include { EXPORT_AIRR     } from '../../../modules/local/export_airr/main'
 include { EXPORT_ANNDATA  } from '../../../modules/local/export_anndata/main'
 include { EXPORT_SCE      } from '../../../modules/local/export_sce/main'
+include { byName          } from '../files/main'
 
 workflow EXPORT {
     take:
@@ -41,7 +42,7 @@ workflow EXPORT {
         alone = each.map { names, cells, _chains -> [names.join(' '), names, cells] }
             .join(called)
             .map { _key, names, cells, files -> [names, cells, files] }
-        all = pooled.map { names, cells, _chains -> [names, cells] }.combine(results.calls.toSortedList { a, b -> a.name <=> b.name }.map { files -> [files] })
+        all = pooled.map { names, cells, _chains -> [names, cells] }.combine(byName(results.calls).map { files -> [files] })
         members = results.clusters.filter { file -> file.name == 'members.parquet' }.toList()
         DESCRIBE_CELLS(
             alone.mix(all),

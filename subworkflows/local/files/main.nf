@@ -1,8 +1,13 @@
-// Files: names that tasks can take, and a digest; the schema of the parameters.
+// Files: in order, as -resume needs them, and with names that tasks can take; the schema of the parameters.
 
 // All properties of the schema, name → definition, in the order of its groups.
 def schemaProperties(schemaPath) {
     return new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)['$defs'].collectEntries { _name, group -> group.properties }
+}
+
+// value: all files of a channel, sorted by their names
+def byName(files) {
+    return files.toSortedList { a, b -> a.name <=> b.name }
 }
 
 // Tasks that work in a bucket share no folder with the launcher.
@@ -44,10 +49,4 @@ def controls() {
 // A text in one line.
 def shown(text) {
     return text.replaceAll(controls(), '?')
-}
-
-def fileDigest(path) {
-    def digest = java.security.MessageDigest.getInstance('SHA-256')
-    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
-    return digest.digest().encodeHex().toString()
 }

@@ -3,6 +3,7 @@
 include { SYNTHESISE_RECEPTORS } from '../../../modules/local/synthesise_receptors/main'
 include { PRETRAIN             } from '../../../modules/local/pretrain/main'
 include { FINETUNE             } from '../../../modules/local/finetune/main'
+include { byName               } from '../files/main'
 
 workflow LEARN {
     take:
@@ -31,7 +32,7 @@ workflow LEARN {
             settings.seed,
             library.synthesise_receptors,
         )
-        data = SYNTHESISE_RECEPTORS.out.receptors.toSortedList { a, b -> a.name <=> b.name }
+        data = byName(SYNTHESISE_RECEPTORS.out.receptors)
         versions = versions.mix(SYNTHESISE_RECEPTORS.out.versions)
     }
     if (plan.pretrain) {

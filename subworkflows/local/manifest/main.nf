@@ -1,7 +1,8 @@
 // The manifest of a run: checksum, size, rows and schema of every input and every published file. Tasks record what they
 // write, in comments of their versions.yml; the end of the run compares this with what has been published.
 
-include { fileDigest ; inBucket                           } from '../files/main'
+include { inBucket                                        } from '../files/main'
+include { fileDigest                                      } from '../digest/main'
 include { escaped                                         } from '../published/main'
 include { isPublished ; linkOrFile ; located ; standingAt } from '../published/main'
 

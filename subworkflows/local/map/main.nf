@@ -1,6 +1,7 @@
 // The map: all receptors in a plane, as a page for the browser.
 
 include { MAP_RECEPTORS } from '../../../modules/local/map_receptors/main'
+include { byName        } from '../files/main'
 
 workflow MAP {
     take:
@@ -14,17 +15,15 @@ workflow MAP {
     library    // map: script → value: digest of what it imports
 
     main:
-    cells = samples.map { _meta, file, _receptors -> file }
-        .toSortedList { a, b -> a.name <=> b.name }
-        .filter { files -> files } // none without αβ cells
+    cells = byName(samples.map { _meta, file, _receptors -> file }).filter { files -> files } // none without αβ cells
     page = file("${projectDir}/assets/report", glob: false).listFiles().toList().sort { path -> path.name }
     MAP_RECEPTORS(
         cells,
         receptors,
         embeddings,
-        results.calls.toSortedList { a, b -> a.name <=> b.name },
+        byName(results.calls),
         clones,
-        results.clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }.toSortedList { a, b -> a.name <=> b.name },
+        byName(results.clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }),
         model,
         page,
         settings.subMap(['seed', 'model_digest']),

@@ -3,10 +3,11 @@
 include { NORMALISE_RECEPTORS                        } from '../../../modules/local/normalise_receptors/main'
 include { NORMALISE_RECEPTORS as NORMALISE_REFERENCE } from '../../../modules/local/normalise_receptors/main'
 include { COLLECT_RECEPTORS                          } from '../../../modules/local/collect_receptors/main'
+include { byName                                     } from '../files/main'
 include { batchesOfTables ; batchOf                   } from '../batches/main'
 include { filesOfEach ; inOrder ; ofEach              } from '../batches/main'
 include { samplesTogether                            } from '../batches/main'
-include { failure ; withoutFailed                    } from '../failures/main'
+include { failure ; withoutFailed                    } from '../advice/main'
 
 workflow NORMALISE {
     take:
@@ -37,7 +38,7 @@ workflow NORMALISE {
 
     // Every task ends before the failure of one ends the run, so that all failures are reported at once.
     kept = ofEach(normalised.qc).map { meta, _qc -> meta }
-    passed = failed.toSortedList { a, b -> a.name <=> b.name }
+    passed = byName(failed)
         .map { files -> [files] }
         .combine(kept.toList().map { metas -> [metas] })
         .map { files, metas -> checkFailures(files, metas, settings.failed_samples) }
@@ -54,7 +55,7 @@ workflow NORMALISE {
         .map { name, labelled, files -> [name] + divided(labelled, files) }
     COLLECT_RECEPTORS(divided_samples, settings.shard_tokens, library.collect_receptors) // one task per partition
 
-    receptors = COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file }.toSortedList { a, b -> a.name <=> b.name }
+    receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file })
     partitions = COLLECT_RECEPTORS.out.receptors
     shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files ->
         files.collect { file -> [groupKey(name, files.size()), files.size() == 1, file] }

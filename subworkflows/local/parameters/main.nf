@@ -1,6 +1,6 @@
 // Parameters: checked against nextflow_schema.json, typed, and listed by --help.
 
-include { failure          } from '../failures/main'
+include { failure          } from '../advice/main'
 include { schemaProperties } from '../files/main'
 include { problemOf        } from '../values/main'
 

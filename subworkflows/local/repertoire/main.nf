@@ -4,6 +4,7 @@ include { ASSOCIATE_HLA     } from '../../../modules/local/associate_hla/main'
 include { CLUSTER_RECEPTORS } from '../../../modules/local/cluster_receptors/main'
 include { COMPARE_SAMPLES   } from '../../../modules/local/compare_samples/main'
 include { EMBED_BACKGROUND  } from '../../../modules/local/embed_background/main'
+include { byName            } from '../files/main'
 
 workflow REPERTOIRE {
     take:
@@ -23,7 +24,7 @@ workflow REPERTOIRE {
         unlabelled: true
             return file
     }
-    compared = cells.unlabelled.toSortedList { a, b -> a.name <=> b.name }
+    compared = byName(cells.unlabelled)
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
     EMBED_BACKGROUND(
         clones,

@@ -1,6 +1,7 @@
 // The report, from what all parts of the run have made, and parts that could not be made.
 
 include { REPORT    } from '../../../modules/local/report/main'
+include { byName    } from '../files/main'
 include { lostParts } from '../missing/main'
 
 workflow SUMMARISE {
@@ -18,7 +19,7 @@ workflow SUMMARISE {
     absent = optional.inject(missing) { all, part -> all.mix(part.missing) }
     lost = lostParts(asked, ended).toSortedList { a, b -> "${a.part} ${a.name}" <=> "${b.part} ${b.name}" }
     software = optional.inject(versions) { all, part -> all.mix(part.versions) }
-    files = results.collectEntries { kind, made -> [kind, made.toSortedList { a, b -> a.name <=> b.name }] }
+    files = results.collectEntries { kind, made -> [kind, byName(made)] }
     REPORT(
         files.normalised,
         files.collected,
@@ -35,7 +36,7 @@ workflow SUMMARISE {
         files.trained,
         files.measured,
         results.map.toList(),
-        absent.toSortedList { a, b -> a.name <=> b.name },
+        byName(absent),
         lost,
         software.toSortedList { a, b -> a.toString() <=> b.toString() },
         ["${projectDir}/assets/multiqc_config.yml", settings.multiqc_config].findAll { path -> path }.collect { path -> file(path, glob: false) },

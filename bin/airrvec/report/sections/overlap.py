@@ -1,10 +1,8 @@
 """Overlap of each two samples in the MultiQC report, as a heat map of samples by donor and condition."""
 
-from airrvec.core import tables
 from airrvec.core.terminal import counted
-from airrvec.report.page import WHITE_TO_BLUE, escaped, section
+from airrvec.report.page import heatmap, section
 
-import numpy as np
 import pandas as pd
 
 MAX_SAMPLES = 60  # of the map; those with the largest overlap
@@ -30,56 +28,40 @@ def overlap_section(pairs: pd.DataFrame, counts: dict) -> dict:
         return section(_ID, _HEADING, "", "html", words)
     values = _matrix(pairs)
     highest = values.max(axis=1)
-    chosen = highest.nlargest(MAX_SAMPLES, keep="first").index
-    order = sorted(chosen, key=lambda sample: _place(sample, counts))
-    values = values.loc[order, order]
-    names = [escaped(_name(sample, counts)) for sample in order]
+    places = sorted(_place(sample, counts) for sample in highest.nlargest(MAX_SAMPLES, keep="first").index)
+    order = [sample for *_, sample in places]
+    names = [_name(*place) for place in places]
     more = len(highest) - len(order)
     left_out = f" {counted(more, 'sample')} with a smaller overlap are left out." if more else ""
-    rows = [[None if np.isnan(value) else round(value, 4) for value in row] for row in values.to_numpy()]
-    return section(
+    return heatmap(
         _ID,
         _HEADING,
         f"Morisita–Horn overlap of each two samples ({chains}), weighted by cells: 0 if nothing is shared,"
         " 1 if receptors and frequencies are equal. Samples stand by donor, condition and name; the"
         f" darkest colour is the largest overlap.{left_out} All numbers are in"
         " <code>comparison/pairs.tsv</code>.",
-        "heatmap",
-        rows,
-        xcats=names,
-        ycats=names,
-        pconfig={
-            "xlab": "Sample",
-            "ylab": "Sample",
-            "zlab": "Morisita–Horn",
-            "min": 0,
-            "max": float(highest.max()),
-            "xcats_samples": False,
-            "ycats_samples": False,
-            "square": False,  # it would be wider than a narrow window
-            "display_values": False,  # a screen of zeros, in most runs
-            "tt_decimals": 4,
-            "cluster_rows": False,
-            "cluster_cols": False,
-            "colstops": WHITE_TO_BLUE,
-        },
+        values.loc[order, order].round(4).set_axis(names).set_axis(names, axis=1),
+        xlab="Sample",
+        ylab="Sample",
+        zlab="Morisita–Horn",
+        max=float(highest.max()),
+        ycats_samples=False,
+        tt_decimals=4,
     )
 
 
 def _matrix(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return the overlap of each two samples; NaN for a sample with itself, and where it is not known."""
+    turned = pairs.rename(columns={"sample_1": "sample_2", "sample_2": "sample_1"})
+    values = pd.concat([pairs, turned]).pivot_table("morisita_horn", "sample_1", "sample_2", dropna=False)
     samples = pd.unique(pairs[["sample_1", "sample_2"]].to_numpy().ravel())
-    values = pd.DataFrame(np.nan, samples, samples)
-    for row in tables.named_rows(pairs):
-        values.loc[row.sample_1, row.sample_2] = values.loc[row.sample_2, row.sample_1] = row.morisita_horn
-    return values
+    return values.loc[samples, samples]
 
 
-def _place(sample: str, counts: dict) -> tuple:
+def _place(sample: str, counts: dict) -> tuple[str, str, str]:
+    """Return the donor, or the sample where none is named; the condition, or ''; and the sample."""
     return counts["donors"].get(sample, sample), counts["of_sample"].get(sample, ""), sample
 
 
-def _name(sample: str, counts: dict) -> str:
-    """Return the donor, the condition and the name of a sample; what is not known is left out."""
-    words = [counts["donors"].get(sample, sample), counts["of_sample"].get(sample, "")]
-    return ": ".join([*(word for word in words if word and word != sample), sample])
+def _name(donor: str, condition: str, sample: str) -> str:
+    return ": ".join([*(word for word in (donor, condition) if word and word != sample), sample])

@@ -118,8 +118,10 @@ def doubts(sample: dict) -> list[str]:
     if is_of_cells(sample):
         paired = n_paired(sample) / sample["cells"]
         multichain = sample["pairing"].get(MULTICHAIN, 0) / sample["cells"]
-        words += [f"{per_cent(paired)} paired"] * (paired < MIN_PAIRED)
-        words += [f"{per_cent(multichain)} probably doublets"] * (multichain > MOST_MULTICHAIN)
+        if paired < MIN_PAIRED:
+            words.append(f"{per_cent(paired)} paired")
+        if multichain > MOST_MULTICHAIN:
+            words.append(f"{per_cent(multichain)} probably doublets")
     if warnings := unusual_warnings(sample):
         words.append(counted(len(warnings), "warning"))
     return words

@@ -6,7 +6,7 @@ from airrvec.core import schema
 from airrvec.core.chains import GREEK
 from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
-from airrvec.report.page import WHITE_TO_BLUE, escaped, section, unit_words, units_of, units_sentence
+from airrvec.report.page import escaped, heatmap, section, unit_words, units_of, units_sentence
 
 import pandas as pd
 
@@ -30,7 +30,7 @@ def gene_sections(usage: pd.DataFrame, folder: str = "samples", prefix: str = "r
         shown, words = _rows_to_show(_wide(rows, ["gene"]))
         suffix = _suffix(usage, species)
         sections.append(
-            _heatmap(
+            heatmap(
                 f"airrvec_{prefix}_{locus.lower()}{segment.lower()}{_id(usage, species)}",
                 f"{segment} genes, {GREEK[locus]} chains{suffix}",
                 f"Share of the cells of each sample that use a {segment} gene, of those with a known one."
@@ -39,9 +39,10 @@ def gene_sections(usage: pd.DataFrame, folder: str = "samples", prefix: str = "r
                 f" with fewer than {FEW} receptors, or of different kits, whose primers favour different"
                 f" genes.{words}{left_out}{units_sentence(units_of(rows))} All shares, of"
                 f" cells and of clones, are in <code>{folder}/gene_usage.tsv</code>.",
-                shown,
-                "Gene",
-                unit_words(rows["count_unit"]),
+                shown.round(3),
+                xlab="Gene",
+                ylab="Sample",
+                zlab=f"% of {unit_words(rows['count_unit'])}",
             )
         )
     return sections
@@ -58,18 +59,19 @@ def pairing_sections(pairing: pd.DataFrame) -> list[dict]:
         ordered = sorted(top, key=_gene_order)
         shown, words = _rows_to_show(shares[ordered])
         sections.append(
-            _heatmap(
+            heatmap(
                 f"airrvec_repertoire_{locus.lower()}_pairs{_id(pairing, species)}",
                 f"V–J pairs, {GREEK[locus]} chains{_suffix(pairing, species)}",
                 f"Share of the cells of each sample with a pair of V and J gene in the same chain; the"
                 f" {len(top)} pairs with the highest mean share of {shares.shape[1]:,}. A pair that is dark"
-                " in one sample only usually is a large clone: look for it among the largest clones. Do not"
-                " believe a pair of a few cells: most pairs are rare, and chance alone makes some of them"
+                " in one sample only usually is a large clone: look for it among the largest clones. A pair"
+                " of a few cells is doubtful: most pairs are rare, and chance alone makes some of them"
                 f" differ.{words}{left_out}{units_sentence(units_of(rows))} All pairs are in"
                 " <code>samples/vj_pairing.tsv</code>.",
-                shown,
-                "Pair",
-                unit_words(rows["count_unit"]),
+                shown.round(3),
+                xlab="Pair",
+                ylab="Sample",
+                zlab=f"% of {unit_words(rows['count_unit'])}",
             )
         )
     return sections
@@ -178,27 +180,3 @@ def _suffix(frame: pd.DataFrame, species: str) -> str:
 
 def _id(frame: pd.DataFrame, species: str) -> str:
     return f"_{species}" if len(set(frame["species"])) > 1 else ""
-
-
-def _heatmap(name: str, heading: str, description: str, shares: pd.DataFrame, xlab: str, unit: str) -> dict:
-    return section(
-        name,
-        heading,
-        description,
-        "heatmap",
-        shares.round(3).to_numpy().tolist(),
-        xcats=[escaped(column) for column in shares.columns],
-        ycats=[escaped(sample) for sample in shares.index],
-        pconfig={
-            "xlab": xlab,
-            "ylab": "Sample",
-            "zlab": f"% of {unit}",
-            "min": 0,
-            "xcats_samples": False,
-            "square": False,
-            "display_values": False,
-            "cluster_rows": False,
-            "cluster_cols": False,
-            "colstops": WHITE_TO_BLUE,
-        },
-    )
