@@ -96,7 +96,7 @@ workflow {
         }
         TABULATE(clones, results, settings, library)
         optional << TABULATE.out
-        results.comparison = results.comparison.mix(TABULATE.out.results)
+        results += [clusters: TABULATE.out.clusters, comparison: TABULATE.out.comparison]
         if (!settings.skip_map) {
             MAP(samples, clones, receptors, embeddings, model, results, settings, library)
             optional << MAP.out

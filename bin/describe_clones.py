@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Describe clones: their call, their cluster, and their cells in each sample."""
+"""Describe clones: their call, their cluster, the evidence for an epitope, and their cells in each sample."""
 
+import json
 from pathlib import Path
 
-from airrvec.core import database, script, tables
+from airrvec.core import database, hla, schema, script, tables
 
 
 def parse_args(argv=None):
@@ -12,7 +13,13 @@ def parse_args(argv=None):
     parser.add_argument(
         "--annotation", type=Path, nargs="*", default=[], help="<sample>.parquet: calls of some samples"
     )
+    parser.add_argument(
+        "--annotated", type=Path, nargs="*", default=[], help="<sample>.annotation.qc.json: their donors' HLA"
+    )
+    parser.add_argument("--reference", type=Path, help="receptors of the reference, which made the calls")
     parser.add_argument("--members", type=Path, help="members of the clusters")
+    parser.add_argument("--clusters", type=Path, help="clusters, without --members of no use")
+    parser.add_argument("--radius", type=Path, help="clusters.qc.json, if the same vectors made the calls")
     script.add_options(parser, "memory", "threads", "outdir")
     return parser.parse_args(argv)
 
@@ -23,12 +30,42 @@ def main(argv=None):
 
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
         clones = clone_table.described(connection, args.clones, args.annotation, args.members)
+        if args.annotation and args.reference:
+            clones = _with_evidence(args, connection, clones)
     metadata = {"clone_by": tables.metadata(args.clones / "clones.parquet")["clone_by"]}
     tables.write_both(clones, args.outdir / "clones", metadata)
     if len(clones) <= tables.SPREADSHEET:
         wide = clone_table.counts_by_sample(clones, tables.read(args.clones / "counts.parquet"))
         tables.write_tsv(wide, args.outdir / "clones_by_sample.tsv")
     script.write_versions(args, "duckdb", "numpy", "pyarrow")
+
+
+def _with_evidence(args, connection, clones):
+    """Return the clones with their evidence, and write the references in the clusters."""
+    from airrvec.annotation import clone_evidence
+
+    typings = {
+        sample["sample_id"]: hla.parse_typing(sample["hla"])
+        for sample in (json.loads(path.read_text()) for path in args.annotated)
+        if sample.get("hla")
+    }
+    groups = json.loads(args.radius.read_text())["groups"] if args.radius else []
+    sources = clone_evidence.Sources(
+        reference=args.reference,
+        annotation=args.annotation,
+        clusters=args.clusters,
+        members=args.members,
+        radius={(group["species"], group["chains"]): group["radius"] for group in groups},
+        donors=typings,
+    )
+    near = clone_evidence.cluster_references(connection, sources)
+    if args.members:
+        tables.write_both(near, args.outdir / "references")
+    evidence = clone_evidence.evidence_of(connection, clones, sources, near)
+    for name in schema.EVIDENCE_OF_CLONE:
+        place = clones.schema.get_field_index(name)
+        clones = clones.set_column(place, clones.field(name), [evidence[name].to_list()])
+    return clones
 
 
 if __name__ == "__main__":

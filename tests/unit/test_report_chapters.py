@@ -33,8 +33,8 @@ def test_multiqc_has_the_order_of_the_chapters():
 
 def test_chapters_are_in_the_order_of_a_reader():
     assert [chapter.title for chapter in chapters.CHAPTERS] == [
-        "In brief", "Samples", "γδ T cells", "What they recognise", "Which belong together", "What differs",
-        "Model and benchmark", "Methods",
+        "In brief", "Clones", "Samples", "γδ T cells", "What they recognise", "Which belong together",
+        "What differs", "Model and benchmark", "Methods",
     ]  # fmt: skip
     listed = [id for chapter in chapters.CHAPTERS for id in chapter.sections]
     assert len(listed) == len(set(listed))
@@ -175,6 +175,8 @@ def annotation_of(*rows) -> Annotation:
 def test_calls_are_counted_by_pathogen_and_epitope():
     annotation = annotation_of(("A<", "CMV", 3, 4), ("B", None, 5, 5), ("C,D", "CMV", 1, 1))
     rows = pathogens_section(annotation)["data"]
+    links = [row.pop("clones") for row in rows.values()]
+    assert links[1] == "<a href='#airrvec_clones?search=A%3C'>clones</a>"
     assert list(rows.values()) == [
         {"epitope": "B", "pathogen": NOT_NAMED, "receptors": 5, "abundance": 5, "samples": 1},
         {"epitope": "A&lt;", "pathogen": "CMV", "receptors": 3, "abundance": 4, "samples": 1},

@@ -21,7 +21,7 @@ def described(
     members: Path | None = None,
 ) -> pa.Table:
     """
-    Return `airrvec.core.schema.CLONES`.
+    Return `airrvec.core.schema.CLONES`, whose evidence is null.
 
     Parameters
     ----------
@@ -38,6 +38,7 @@ def described(
     columns = dict(zip(clones.column_names, clones.columns, strict=True))
     columns |= _calls(connection, clones, folder / "counts.parquet", annotation)
     columns["cluster_id"] = _clusters(clones["receptor_id"], members)
+    columns |= {name: pa.nulls(len(clones), pa.string()) for name in schema.EVIDENCE_OF_CLONE}
     return pa.table({name: columns[name] for name in schema.CLONES.names}).cast(schema.CLONES)
 
 

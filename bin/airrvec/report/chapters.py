@@ -28,6 +28,12 @@ CHAPTERS = (
         ("airrvec_brief_findings", "airrvec_missing", "airrvec_brief_figure"),
     ),
     Chapter(
+        "airrvec_chapter_clones",
+        "Clones",
+        "Each family of cells with one receptor: its size, where it is, and what it may recognise",
+        ("airrvec_clones",),
+    ),
+    Chapter(
         "airrvec_chapter_samples",
         "Samples",
         "What was read, and what each sample holds",
@@ -36,7 +42,6 @@ CHAPTERS = (
             "airrvec_chain_pairing",
             "airrvec_rejects",
             "airrvec_other_loci",
-            "airrvec_repertoire_clones",
             "airrvec_repertoire_clone_sizes",
             "airrvec_repertoire_trbv",
             "airrvec_repertoire_trbj",
@@ -176,7 +181,8 @@ def placed(sections: list[dict]) -> list[dict]:
     ----------
     sections : list of dict
         Custom content of MultiQC, from `airrvec.report.page.section`. Sections of a chapter that are not in
-        its list keep their order. ``read_as``, if given, is the id of the section whose reading applies.
+        its list keep their order. ``read_as``, if given, is the id of the section whose reading
+        applies, or None.
     """
     result = []
     for chapter in CHAPTERS:
@@ -184,7 +190,7 @@ def placed(sections: list[dict]) -> list[dict]:
         own.sort(key=lambda part: _place(chapter, part["id"]))
         explained_terms: set[str] = set()
         for part in own:
-            reading = READINGS.get(part.get("read_as", part["id"]))
+            reading = READINGS.get(part.get("read_as", part["id"]))  # of None there is none
             words = _with_reading(part.get("description", ""), reading)
             result.append(
                 {

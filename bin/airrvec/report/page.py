@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
+from urllib.parse import quote, urlencode
 
 from airrvec.core import tables
 from airrvec.core.chains import CHAIN_TITLES
@@ -210,6 +211,21 @@ def escaped(value) -> str:
     return escape(str(value))
 
 
+def clones_link(words: str, **chosen: str) -> str:
+    """
+    Return a link into the table of clones, as HTML.
+
+    Parameters
+    ----------
+    words : str
+        HTML.
+    chosen
+        What the table then shows: ``search``, ``sample``, ``evidence``, ``cluster``, ``expanded`` (``1``).
+    """
+    # Single quotes, because MultiQC also puts the cell of a table between the double quotes of an attribute.
+    return f"<a href='#airrvec_clones?{escape(urlencode(chosen, quote_via=quote))}'>{words}</a>"
+
+
 def section(name: str, heading: str, description: str, kind: str, data, **more) -> dict:
     pconfig = {"id": f"{name}_plot", "title": heading, **more.pop("pconfig", {})}
     return {
@@ -221,6 +237,11 @@ def section(name: str, heading: str, description: str, kind: str, data, **more) 
         **more,
         "data": data,
     }
+
+
+def nothing(name: str, heading: str, sentence: str) -> dict:
+    """Return a section without a finding: one line, without a reading; ``sentence`` is HTML."""
+    return {**section(name, heading, "", "html", f"<p>{sentence}</p>"), "read_as": None}
 
 
 def heatmap(name: str, heading: str, description: str, values: pd.DataFrame, **pconfig) -> dict:

@@ -92,6 +92,11 @@ READINGS = {
         "Not the quality of sequencing: a file that was filtered before has few rejects whatever its"
         " quality.",
     ),
+    "airrvec_clones": Reading(
+        "which expanded clones have evidence for an epitope, and what speaks against it.",
+        "Not a diagnosis: a clone that recognises a virus may be years old, and its epitope is a prediction"
+        " until it is tested.",
+    ),
     "airrvec_chain_pairing": Reading(
         "in good single-cell data, most cells are single pairs.",
         "Perhaps doublets: a sample with many more cells with extra chains than the others may have two"

@@ -63,20 +63,25 @@ workflow DESCRIBE {
 workflow TABULATE {
     take:
     clones   // value: clones, counts, members, samples
-    results  // map: described, calls, clusters, comparison, gamma_delta → channel of files
+    results  // map: described, annotation, calls, clusters, comparison, gamma_delta → channel of files
     settings // map: parameters
     library  // map: script → value: digest of what it imports
 
     main:
+    grouped = ['clusters.parquet', 'members.parquet', 'clusters.qc.json']
     DESCRIBE_CLONES(
         clones,
         byName(results.calls),
-        results.clusters.filter { file -> file.name == 'members.parquet' }.toList(),
+        byName(results.annotation.filter { file -> file.name.endsWith('.annotation.qc.json') }),
+        results.annotation.filter { file -> file.name == 'receptors.parquet' }.toList(),
+        byName(results.clusters.filter { file -> file.name in grouped }),
+        settings.subMap(['finetune']),
         library.describe_clones,
     )
     counts = clones.flatten().filter { file -> file.name == 'counts.parquet' }
     tabulated = DESCRIBE_CLONES.out.clones.mix(counts)
-    compared = channel.empty()
+    clusters = results.clusters.mix(DESCRIBE_CLONES.out.references)
+    compared = results.comparison
     asked = channel.empty()
     ended = channel.empty()
     missing = channel.empty()
@@ -92,7 +97,7 @@ workflow TABULATE {
             settings.subMap(['compare_by', 'compare_within', 'compare_permutations', 'seed']),
             library.compare_conditions,
         )
-        compared = COMPARE_CONDITIONS.out.tables.mix(COMPARE_CONDITIONS.out.qc).flatten()
+        compared = compared.mix(COMPARE_CONDITIONS.out.tables.mix(COMPARE_CONDITIONS.out.qc).flatten())
         asked = clones.map { _files -> ['conditions', 'all_samples'] }
         ended = COMPARE_CONDITIONS.out.ended
         missing = COMPARE_CONDITIONS.out.missing
@@ -101,7 +106,8 @@ workflow TABULATE {
 
     emit:
     tabulated = tabulated // channel: clones, and their cells in each sample
-    results = compared // channel: file
+    clusters = clusters // channel: file, with the references in the clusters
+    comparison = compared // channel: file, with the conditions
     asked = asked // channel: [ part, name ]
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file

@@ -28,7 +28,13 @@ from airrvec.core.schema.annotation import (
     PRECISION_RECALL,
 )
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
-from airrvec.core.schema.clones import CLONE_COUNTS, CLONE_MEMBERS, CLONES, COUNTED_CLONES
+from airrvec.core.schema.clones import (
+    CLONE_COUNTS,
+    CLONE_MEMBERS,
+    CLONES,
+    COUNTED_CLONES,
+    EVIDENCE_OF_CLONE,
+)
 from airrvec.core.schema.comparison import (
     CHANGE_WORDS,
     CHANGES,
@@ -68,7 +74,14 @@ from airrvec.core.schema.reference import (
     REFERENCE_CONFLICTS,
     REFERENCE_SOURCES,
 )
-from airrvec.core.schema.repertoire import CLUSTER_MEMBERS, CLUSTER_MOTIFS, CLUSTERS, HLA_ASSOCIATIONS, MAP
+from airrvec.core.schema.repertoire import (
+    CLUSTER_MEMBERS,
+    CLUSTER_MOTIFS,
+    CLUSTER_REFERENCES,
+    CLUSTERS,
+    HLA_ASSOCIATIONS,
+    MAP,
+)
 from airrvec.core.schema.run import CHECKED, MANIFEST
 from airrvec.core.schema.samples import (
     CDR3_LENGTHS,
@@ -145,6 +158,7 @@ __all__ = [
     "CLUSTERS",
     "CLUSTER_MEMBERS",
     "CLUSTER_MOTIFS",
+    "CLUSTER_REFERENCES",
     "COINCIDENCE",
     "COLLECTED_RECEPTORS",
     "COMPARISONS",
@@ -158,6 +172,7 @@ __all__ = [
     "EDITS",
     "ENTROPY",
     "EVIDENCE",
+    "EVIDENCE_OF_CLONE",
     "EXTRA_VDJ",
     "EXTRA_VJ",
     "FINE_TUNING",

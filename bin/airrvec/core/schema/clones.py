@@ -78,6 +78,27 @@ CALL_OF_CLONE = (
     _CALL["call_fdr"].but(null=_NOT_CALLED),
     _CALL["exact_epitope"].but(null=f"none, or {_NOT_ANNOTATED}"),
 )
+_NO_EVIDENCE = "no evidence, or without `--annotate`"
+_EVIDENCE = (
+    string(
+        "evidence",
+        "Strongest [evidence](explanations/clones.md#evidence) for an epitope: `identical`, `called`,"
+        " `cluster` or `one chain`. Only `called` has an error rate.",
+        null=_NO_EVIDENCE,
+    ),
+    string("evidence_epitope", "Epitopes of this evidence, joined by `;`", null=_NO_EVIDENCE),
+    string(
+        "evidence_antigen_species", "Organisms of these, joined by `;`", null=f"{_NO_EVIDENCE}, or unknown"
+    ),
+    string("evidence_mhc", "MHC of these, joined by `;`", null=f"{_NO_EVIDENCE}, or unknown"),
+    string("evidence_against", "What speaks against it, joined by `; `", null=f"{_NO_EVIDENCE}, or nothing"),
+    string(
+        "next_step",
+        "What to do next, by [rules](explanations/clones.md#next-step)",
+        null=f"{_NO_EVIDENCE}, and not innate-like",
+    ),
+)
+EVIDENCE_OF_CLONE = tuple(column.name for column in _EVIDENCE)
 CLONES = published(
     "clones",
     "clones/clones.parquet",
@@ -85,6 +106,7 @@ CLONES = published(
     *_COUNTED[:-2],
     *CALL_OF_CLONE,
     CLUSTER_ID.but(meaning="Cluster of the clone's receptor, with `--cluster`", null="in no cluster"),
+    *_EVIDENCE,
     *_COUNTED[-2:],
     twin=True,
 )

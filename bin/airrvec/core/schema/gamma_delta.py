@@ -86,7 +86,7 @@ GAMMA_DELTA_RECEPTORS = _twin(
 GAMMA_DELTA_CLONES = _twin(
     "clones",
     "clones.parquet",
-    without=tuple(column.name for column in clones.CALL_OF_CLONE),
+    without=(*(column.name for column in clones.CALL_OF_CLONE), *clones.EVIDENCE_OF_CLONE),
     meanings={
         "cluster_id": "[Cluster](explanations/gamma_delta.md#clusters) of its clonotype, with `--cluster`"
     },

@@ -122,6 +122,24 @@ CLUSTER_MOTIFS = published(
     twin=True,
 )
 
+CLUSTER_REFERENCES = published(
+    "cluster_references",
+    "clusters/references.parquet",
+    "One row per cluster and reference within the radius of one of its members, of the three nearest"
+    " references of each; with `--annotate`, and without `--finetune`, whose vectors are others than those of"
+    " the calls.",
+    CLUSTER_ID,
+    string("reference", "Reference by name"),
+    string("epitope", "All epitopes of this reference, joined by `;`", null="none is given"),
+    string("antigen_species", "Organisms of these epitopes, joined by `;`", null="none is given"),
+    string("mhc", "MHC of this reference, joined by `;`", null="none is given"),
+    string("study", "Studies that report this reference, joined by `;`", null="none is given"),
+    float32("distance", "Euclidean distance to the nearest member"),
+    int64("n_members", "Members within the radius of it, of which it is one of the three nearest references"),
+    string("reference_receptor_id", "Id of this reference, as `nearest_1_id` of a call"),
+    twin=True,
+)
+
 _NOT_TESTED = "not tested"
 HLA_ASSOCIATIONS = published(
     "hla",

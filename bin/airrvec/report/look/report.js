@@ -1,4 +1,4 @@
-// Search in all tables, and plots that fit a narrow window.
+// Search in all tables, chapters that fold, and plots that fit a narrow window.
 "use strict";
 (() => {
   const NARROW = 600, LETTERS = 38, MOST_NAMED = 40;
@@ -48,7 +48,7 @@
   const headingOf = table => table.closest(".mqc-section")?.querySelector("h3");
   function look(words, output) {
     const wanted = words.trim().toLowerCase(), found = [];
-    for (const table of document.querySelectorAll(".mainpage .mqc-section table")) {
+    for (const table of document.querySelectorAll(".mainpage .mqc-section table:not(#airrvec-clones table)")) {
       let n = 0;
       for (const row of rowsOf(table)) {
         const hit = !wanted || row.textContent.toLowerCase().includes(wanted);
@@ -58,7 +58,9 @@
       const heading = headingOf(table);
       if (wanted && n && heading) found.push([heading, n]);
     }
-    if (!wanted) { output.replaceChildren(); return; }
+    const clones = wanted && window.airrvecClones ? window.airrvecClones.search(words) : 0;
+    if (!wanted) { window.airrvecClones?.search(""); output.replaceChildren(); return; }
+    if (clones) found.unshift([document.getElementById("airrvec_clones"), clones]);
     const links = found.map(([heading, n]) => {
       const link = document.createElement("a");
       link.href = `#${heading.id}`;
@@ -78,5 +80,46 @@
     input.oninput = () => look(input.value, output);
     box.append(input, output);
     document.querySelector(".mqc-module-section").before(box);
+  });
+
+  // Chapters fold: their plots keep their width, so that they need not be drawn again.
+  const OPEN = ["airrvec_brief", "airrvec_chapter_clones"];
+  document.addEventListener("DOMContentLoaded", () => {
+    const chapters = [...document.querySelectorAll(".mqc-module-section")].map(chapter => {
+      const head = chapter.querySelector("h2"), content = [...chapter.children].filter(child => !child.contains(head));
+      if (!head || !content.length) return null;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "airrvec-fold";
+      head.prepend(button);
+      const fold = folded => {
+        for (const child of content) child.classList.toggle("airrvec-folded", folded);
+        button.textContent = folded ? "▸" : "▾";
+        button.setAttribute("aria-expanded", String(!folded));
+        button.setAttribute("aria-label", `${folded ? "Unfold" : "Fold"} the chapter`);
+      };
+      button.onclick = () => fold(button.getAttribute("aria-expanded") === "true");
+      fold(!OPEN.some(name => head.id === name || head.querySelector(`#${name}`) || chapter.id.endsWith(`-${name}`)));
+      return {chapter, fold, heads: [...chapter.querySelectorAll("h3")].length};
+    }).filter(Boolean);
+    const unfold = element => chapters.find(({chapter}) => chapter.contains(element))?.fold(false);
+    const follow = href => {
+      const element = href.length > 1 && document.getElementById(decodeURIComponent(href.slice(1).split("?")[0]));
+      if (element) { unfold(element); element.scrollIntoView(); }
+    };
+    document.addEventListener("click", event => {
+      const href = event.target.closest?.('a[href^="#"]')?.getAttribute("href");
+      if (href && !href.includes("?")) follow(href);
+    });
+    document.addEventListener("airrvec-unfold", event => unfold(event.detail));
+    addEventListener("hashchange", () => follow(location.hash));
+    addEventListener("beforeprint", () => chapters.forEach(({fold}) => fold(false)));
+    const all = document.createElement("button");
+    all.type = "button";
+    all.className = "btn btn-outline-secondary btn-sm airrvec-unfold-all";
+    all.textContent = "Unfold all chapters";
+    all.onclick = () => chapters.forEach(({fold}) => fold(false));
+    document.querySelector(".airrvec-search")?.append(all);
+    if (location.hash) follow(location.hash);
   });
 })();

@@ -13,6 +13,7 @@ from airrvec.figures.style import COLOURS, OTHER_COLOUR
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import (
     COUNT,
+    clones_link,
     escaped,
     group_titles,
     meaning,
@@ -193,6 +194,7 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
     data = {
         f"{escaped(row['sample_id'])}, {number:03d}": {
             **cells.chain_cells(row),
+            "clones": clones_link("clones", search=row["trb_junction_aa"] or row["tra_junction_aa"] or ""),
             "epitope": cells.text_cell(row["epitope"]),
             "probability": row["probability"],
             "fdr": row["fdr"],
@@ -223,6 +225,7 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
 def _call_headers(unit: str) -> dict[str, dict]:
     return {
         **cells.CHAIN_HEADERS,
+        "clones": cells.text_header("In the table of clones"),
         "epitope": cells.text_header("Epitope", **meaning("annotation", "epitope")),
         "probability": {
             "title": "Probability",

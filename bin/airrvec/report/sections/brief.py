@@ -13,7 +13,7 @@ from airrvec.report.page import escaped, section
 from airrvec.report.sections.annotation import Annotation, annotation_answer
 from airrvec.report.sections.benchmark import Benchmark, rows_at_largest_k
 from airrvec.report.sections.calibration import cautions
-from airrvec.report.sections.clones import called_words
+from airrvec.report.sections.clones import called_words, evidence_words, expanded_words
 from airrvec.report.sections.clusters import cluster_answer
 from airrvec.report.sections.conditions import confounder_sentences
 from airrvec.report.sections.differences import difference_answer
@@ -53,22 +53,35 @@ def brief_section(
     unavailable : collection of str
         Keys of ``results``, or of `airrvec.core.missing.PARTS`, that could not be made.
     """
+    described = results.get("samples")
     sentences = [
-        ("airrvec_chapter_samples", _samples_sentence(samples, receptors, results.get("samples"))),
-        ("airrvec_annotation", _annotation_sentence(results.get("annotation"), results.get("samples"))),
-        ("airrvec_clusters", cluster_answer(results["clusters"]) if results.get("clusters") else None),
-        ("airrvec_comparison", difference_answer(results.get("conditions"), results.get("comparison"))),
-        ("airrvec_model", _benchmark_sentence(results.get("benchmark"), titles)),
+        ("Samples", "airrvec_chapter_samples", _samples_sentence(samples, receptors)),
+        ("Expanded", "airrvec_chapter_clones", _expanded_sentence(described)),
+        ("Recognise", "airrvec_annotation", _annotation_sentence(results.get("annotation"), described)),
+        (
+            "Together",
+            "airrvec_clusters",
+            cluster_answer(results["clusters"]) if results.get("clusters") else None,
+        ),
+        (
+            "Differ",
+            "airrvec_comparison",
+            difference_answer(results.get("conditions"), results.get("comparison")),
+        ),
+        ("Model", "airrvec_model", _benchmark_sentence(results.get("benchmark"), titles)),
     ]
     lines = [
-        f'<li>{words} <a href="#{place}">More</a></li>' for place, words in sentences if words is not None
+        f'<li><strong>{head}.</strong> {words} <a href="#{place}">More</a></li>'
+        for head, place, words in sentences
+        if words is not None
     ]
     caution = " ".join(
         [*_doubts(results), *_missing_sentences(missing), *_not_requested(results, unavailable)]
     )
     if caution:
         lines.append(f'<li class="airrvec-caution"><strong>Missing or doubtful:</strong> {caution}</li>')
-    script = (files("airrvec.report") / "look" / "report.js").read_text("utf-8")
+    look = files("airrvec.report") / "look"
+    script = "".join((look / name).read_text("utf-8") for name in ("report.js", "clones.js"))
     return section(
         "airrvec_brief_findings",
         "In brief",
@@ -98,7 +111,16 @@ def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | 
     return {**chosen, "id": name, "pconfig": pconfig, "read_as": chosen["id"]}
 
 
-def _samples_sentence(samples: list[dict], receptors: dict, described: Described | None) -> str:
+def _expanded_sentence(described: Described | None) -> str | None:
+    if described is None or not (words := largest_clone(described, FEW_CELLS) or largest_clone(described)):
+        return None
+    words = f"{escaped(words)}."
+    if described.clones is None:
+        return words
+    return f"{expanded_words(described.clones, len(described.counts['samples']))} {words}"
+
+
+def _samples_sentence(samples: list[dict], receptors: dict) -> str:
     cells = sum(sample["cells"] for sample in samples)
     cell_samples = [sample for sample in samples if is_of_cells(sample)]
     words = (
@@ -110,9 +132,6 @@ def _samples_sentence(samples: list[dict], receptors: dict, described: Described
     if cell_samples:
         paired = sum(map(n_paired, cell_samples)) / sum(sample["cells"] for sample in cell_samples)
         words += f" {100 * paired:.0f} % of the cells have an α and a β chain."
-    clone = largest_clone(described, FEW_CELLS) if described else None
-    if clone:
-        words += f" {escaped(clone)}."
     return words
 
 
@@ -123,7 +142,10 @@ def _annotation_sentence(annotation: Annotation | None, described: Described | N
     words = annotation_answer(annotation)
     if described and described.clones and (organisms := called_words(described.clones)):
         words = f"{organisms}. {words}"
-    return f"At a false discovery rate of {100 * fdr:g} %: {words[0].lower()}{words[1:]}" if fdr else words
+    if fdr:
+        words = f"At a false discovery rate of {100 * fdr:g} %: {words[0].lower()}{words[1:]}"
+    evidence = evidence_words(described.clones) if described and described.clones else None
+    return f"{words} {evidence}" if evidence else words
 
 
 def _benchmark_sentence(benchmark: Benchmark | None, titles: Titles) -> str | None:

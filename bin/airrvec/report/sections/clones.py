@@ -1,63 +1,156 @@
-"""Clones in the MultiQC report, with what the run says of them: calls, and exact matches of the reference."""
+"""The table of clones in the MultiQC report, which other sections link into, and sentences on clones."""
 
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import schema, tables
+from airrvec.core.chains import chain_names
+from airrvec.core.schema.published import without_links
 from airrvec.core.terminal import counted
-from airrvec.report.page import NUMBER, counted_in, escaped, meaning, per_cent
-from airrvec.report.receptor_cells import text_cell, text_header
+from airrvec.report.page import clones_link, counted_in, escaped, per_cent, section, units_sentence
 from airrvec.report.sections.clusters import cluster_numbers
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
+ID = "airrvec_clones"
+MAX_SHOWN = 2000  # clones in the table
+MOST_LARGEST = 10  # of one sample, before clones with evidence
+MAX_SAMPLES = 6  # that a cell names
 N_ORGANISMS = 3  # that a sentence names
-SAID = ("call_epitope", "call_antigen_species", "call_fdr", "exact_epitope")
+EXPANDED = 0.01  # share of a sample from which a clone of several cells is called expanded in a sentence
+
+# Column of the page's table → its title, and the column of `clones` whose meaning is its tooltip.
+COLUMNS = {
+    "tra": ("α chain", "tra_junction_aa"),
+    "trb": ("β chain", "trb_junction_aa"),
+    "cells": ("Cells", "n_cells"),
+    "unit": ("Unit", "count_unit"),
+    "share": ("Largest share", "largest_share"),
+    "samples": ("Samples", "samples"),
+    "donor": ("Donor", "donor"),
+    "condition": ("Condition", None),
+    "evidence": ("Evidence", "evidence"),
+    "epitope": ("Epitope", "evidence_epitope"),
+    "organism": ("Organism", "evidence_antigen_species"),
+    "mhc": ("MHC", "evidence_mhc"),
+    "fdr": ("FDR of the call", "call_fdr"),
+    "against": ("Against it", "evidence_against"),
+    "next": ("Next step", "next_step"),
+    "exact": ("Exact match", "exact_epitope"),
+    "cluster": ("Cluster", None),
+    "innate": ("Innate-like", "innate_like"),
+    "donors": ("Donors", "n_donors"),
+    "label": ("Label", "epitope"),
+    "id": ("Clone", "clone_id"),
+}
+_TOOLTIPS = {
+    "condition": "Condition of its samples, by --compare_by",
+    "cluster": "Number of its cluster in the section Largest clusters",
+}
+_ALWAYS = ("tra", "trb", "cells", "share", "samples", "id")  # others only where a clone has one
 
 
 @dataclass(frozen=True)
 class Clones:
     """
-    What a run says of its clones.
+    Clones of a run.
 
     Attributes
     ----------
-    said : DataFrame, index ``clone_id``
-        `SAID`, and ``cluster``, the number of the cluster in the report; only clones with a call or an exact
-        match, and those that the report shows.
-    cells : DataFrame
-        `airrvec.core.schema.CLONE_COUNTS` of the called clones.
+    table : DataFrame
+        `airrvec.core.schema.CLONES` of the clones that the report shows, by ``largest_share``, with
+        ``cluster``, the number of the cluster in the report.
+    counts : DataFrame
+        `airrvec.core.schema.CLONE_COUNTS` of them.
+    calls : DataFrame
+        The same of all called clones, with ``call_epitope`` and ``call_antigen_species``.
+    n : int
+        Clones of the run.
+    tiers : dict of str to int
+        Clones of the run by ``evidence``.
+    expanded : DataFrame
+        ``sample_id``, ``n`` and ``share``: clones of two cells or more with at least `EXPANDED` of their
+        sample, and their share of it; samples without one are left out.
     """
 
-    said: pd.DataFrame
-    cells: pd.DataFrame
+    table: pd.DataFrame
+    counts: pd.DataFrame
+    calls: pd.DataFrame
+    n: int
+    tiers: dict[str, int]
+    expanded: pd.DataFrame
 
 
-def read_clones(folder: Path | None, shown: list[str], clusters: Path | None = None) -> Clones | None:
+def read_clones(folder: Path | None, clusters: Path | None = None) -> Clones | None:
     """
-    Return what is said of the clones of ``describe_clones.py``; None if the folder has none.
+    Return the clones of ``describe_clones.py``; None if the folder has none.
 
     Parameters
     ----------
     folder : Path or None
-    shown : list of str
-        ``clone_id`` of the clones that the report shows.
     clusters : Path, optional
         Folder written by ``cluster_receptors.py``.
     """
     if folder is None or not (folder / "clones.parquet").exists():
         return None
-    is_said = pc.field("call_epitope").is_valid() | pc.field("exact_epitope").is_valid()
-    is_said |= tables.is_one_of("clone_id", shown)
-    said = tables.read_filtered(
-        folder / "clones.parquet", is_said, ["clone_id", *SAID, "cluster_id"]
-    ).to_pandas()
-    said["cluster"] = said.pop("cluster_id").map(_numbers(clusters))
-    is_called = tables.is_one_of("clone_id", said.loc[said["call_epitope"].notna(), "clone_id"].tolist())
-    columns = ["clone_id", "sample_id", "n_cells", "count_unit", "share"]
-    cells = tables.read_filtered(folder / "counts.parquet", is_called, columns)
-    return Clones(said.set_index("clone_id"), cells.to_pandas())
+    about = tables.read(folder / "clones.parquet", ["clone_id", "largest_share", "evidence", "call_epitope"])
+    counts = tables.read(
+        folder / "counts.parquet", ["clone_id", "sample_id", "n_cells", "count_unit", "share"]
+    )
+    shown = _shown(about, counts)
+    table = tables.read_filtered(folder / "clones.parquet", tables.is_one_of("clone_id", shown)).to_pandas()
+    table = table.set_index("clone_id").loc[shown].reset_index()
+    table["cluster"] = table["cluster_id"].map(_numbers(clusters))
+    is_called = tables.is_one_of(
+        "clone_id", about.filter(pc.is_valid(about["call_epitope"]))["clone_id"].to_pylist()
+    )
+    names = ["clone_id", "call_epitope", "call_antigen_species"]
+    about_calls = tables.read_filtered(folder / "clones.parquet", is_called, names).to_pandas()
+    tiers = {row["values"]: row["counts"] for row in about["evidence"].value_counts().to_pylist()}
+    return Clones(
+        table,
+        counts.filter(tables.is_one_of("clone_id", shown)).to_pandas(),
+        counts.filter(is_called).to_pandas().merge(about_calls, on="clone_id"),
+        len(about),
+        {
+            tier: tiers[tier]
+            for tier in ("identical", schema.HAS_CALL, "cluster", "one chain")
+            if tier in tiers
+        },
+        _expanded(counts),
+    )
+
+
+def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
+    """
+    Return the clones that the report shows, by their largest share.
+
+    The largest of each sample that have two cells or more, then those with evidence, the largest first; if
+    places are left, the next largest.
+    """
+    frame = about.to_pandas().set_index("clone_id")
+    sizes = counts.to_pandas().sort_values(
+        ["sample_id", "n_cells", "clone_id"], ascending=[True, False, True]
+    )
+    rank = sizes.groupby("sample_id").cumcount()
+    most = max(1, min(MOST_LARGEST, MAX_SHOWN // 2 // max(1, sizes["sample_id"].nunique())))
+    largest = set(sizes.loc[(rank < most) & (sizes["n_cells"] > 1), "clone_id"])
+    place = np.where(frame.index.isin(largest), 0, np.where(frame["evidence"].notna(), 1, 2))
+    weak = frame["evidence"].eq("one chain").to_numpy(bool)
+    frame = frame.assign(place=place, weak=weak, clone=frame.index)
+    order = frame.sort_values(
+        ["place", "weak", "largest_share", "clone"], ascending=[True, True, False, True], kind="stable"
+    )
+    kept = order.head(MAX_SHOWN)
+    kept = kept.sort_values(["largest_share", "clone"], ascending=[False, True], kind="stable")
+    return kept["clone"].tolist()
 
 
 def _numbers(clusters: Path | None) -> dict[str, str]:
@@ -67,25 +160,35 @@ def _numbers(clusters: Path | None) -> dict[str, str]:
     return cluster_numbers(tables.read(path, ["cluster_id", "n_receptors"]).to_pandas())
 
 
+def _expanded(counts: pa.Table) -> pd.DataFrame:
+    is_large = pc.and_(pc.greater(counts["n_cells"], 1), pc.greater_equal(counts["share"], EXPANDED))
+    large = counts.filter(is_large).to_pandas()
+    grouped = large.groupby("sample_id")["share"]
+    return pd.DataFrame({"n": grouped.size(), "share": grouped.sum()}).reset_index()
+
+
+# --- Sentences
+
+
 def called_words(clones: Clones) -> str | None:
     """Return the cells and clones called for each organism, largest first, as HTML; None without calls."""
-    if not len(clones.cells):
+    if not len(clones.calls):
         return None
-    said = clones.said.loc[clones.cells["clone_id"]]
-    organism = said["call_antigen_species"].fillna(said["call_epitope"]).to_numpy()
-    shares = clones.cells.groupby([organism, "sample_id"])["share"].sum()
+    organism = clones.calls["call_antigen_species"].fillna(clones.calls["call_epitope"]).to_numpy()
+    shares = clones.calls.groupby([organism, "sample_id"])["share"].sum()
     order = shares.groupby(level=0).max().sort_values(ascending=False, kind="stable").index
     parts = []
     for name in order[:N_ORGANISMS]:
-        cells = clones.cells[organism == name]
+        cells = clones.calls[organism == name]
         sizes = cells.groupby("clone_id")["n_cells"].sum()
         largest = shares[name].idxmax()
         share = f"{per_cent(shares[name][largest])} of {escaped(largest)}"
         units = cells["count_unit"].unique()
+        in_clones = clones_link(counted(len(sizes), "clone"), search=name, evidence=schema.HAS_CALL)
         if len(units) > 1:
-            parts.append(f"{counted(len(sizes), 'clone')} ({share}) called for {escaped(name)}")
+            parts.append(f"{in_clones} ({share}) called for {escaped(name)}")
             continue
-        words = f"{counted_in(int(sizes.sum()), units[0])} in {counted(len(sizes), 'clone')} ({share})"
+        words = f"{counted_in(int(sizes.sum()), units[0])} in {in_clones} ({share})"
         words += f" called for {escaped(name)}"
         if len(sizes) > 1 < sizes.max():
             words += f", the largest of {counted_in(int(sizes.max()), units[0])}"
@@ -94,21 +197,145 @@ def called_words(clones: Clones) -> str | None:
     return "; ".join(parts) + (f"; and {counted(more, 'other organism')}" if more > 0 else "")
 
 
-def said_headers() -> dict[str, dict]:
-    """Return the headers of `said_cells`."""
-    return {
-        "call": text_header("Call", **meaning("clones", "call_epitope")),
-        "organism": text_header("Organism", **meaning("clones", "call_antigen_species")),
-        "fdr": {"title": "FDR", **NUMBER, **meaning("clones", "call_fdr")},
-        "exact": text_header("Exact match", **meaning("clones", "exact_epitope")),
-        "cluster": text_header("Cluster", "Its number in the section Largest clusters"),
+def evidence_words(clones: Clones) -> str | None:
+    """Return the clones with evidence by its tier, in a sentence as HTML; None without any."""
+    if not clones.tiers:
+        return None
+    words = {"identical": "identical to a reference", "cluster": "in a cluster of references"}
+    words["one chain"] = "with one chain of a reference"
+    parts = [clones_link(f"{n:,} {words.get(tier, tier)}", evidence=tier) for tier, n in clones.tiers.items()]
+    return f"Clones by their strongest evidence: {', '.join(parts)}."
+
+
+def expanded_words(clones: Clones, n_samples: int) -> str:
+    """Return how many samples have expanded clones, and where they are most, in a sentence as HTML."""
+    if not len(clones.expanded):
+        return f"No clone of two cells or more has {per_cent(EXPANDED)} of its sample."
+    first = clones.expanded.sort_values("share", ascending=False, kind="stable").iloc[0]
+    total = int(clones.expanded["n"].sum())
+    name = first["sample_id"]
+    return (
+        f"{counted(total, 'clone')} of two cells or more {'has' if total == 1 else 'have'} at least"
+        f" {per_cent(EXPANDED)} of a sample, in {len(clones.expanded):,} of {counted(n_samples, 'sample')};"
+        f" most in {escaped(name)}, {per_cent(first['share'])} of it in"
+        f" {clones_link(counted(int(first['n']), 'clone'), sample=name, expanded='1')}."
+    )
+
+
+# --- The table
+
+
+def clones_section(clones: Clones, definition: str, condition_of: Mapping[str, str]) -> dict:
+    """
+    Return the section of the table, whose rows ``look/clones.js`` draws.
+
+    Parameters
+    ----------
+    clones : Clones
+    definition : str
+        What a clone is in this run, as HTML.
+    condition_of : mapping of str to str
+        Sample → condition, of samples that have one.
+    """
+    rows = _rows(clones, condition_of)
+    columns = [name for name in COLUMNS if name in _ALWAYS or any(row[name] for row in rows)]
+    if len({row["unit"] for row in rows}) < 2:
+        columns.remove("unit")
+    data = {
+        "columns": [[name, COLUMNS[name][0], _tooltip(name)] for name in columns],
+        "rows": [[row[name] for name in columns] for row in rows],
+        "samples": sorted(set(clones.counts["sample_id"])),
+        "tiers": list(clones.tiers),
     }
+    # the page's parser ends a script at "</"
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace(
+        "<", "\\u003c"
+    )
+    units = dict(zip(clones.counts["sample_id"], clones.counts["count_unit"], strict=True))
+    left = clones.n - len(rows)
+    more = f" The other {counted(left, 'clone is', 'clones are')} there too." if left else ""
+    return section(
+        ID,
+        "All clones" if not left else f"{len(rows):,} of {counted(clones.n, 'clone')}",
+        f"{definition} Evidence, from the strongest: both chains are those of a reference"
+        " (<em>identical</em>), a calibrated call (<em>called</em>), references in its cluster"
+        " (<em>cluster</em>), one chain is that of a reference (<em>one chain</em>); only calls have an error"
+        " rate. Choose, search and sort here; links of other sections"
+        f" lead into this table.{units_sentence(units)} All columns are in"
+        f" <code>clones/clones.tsv</code>.{more}",
+        "html",
+        '<div id="airrvec-clones"></div><script type="application/json" id="airrvec-clones-data">'
+        f"{text}</script>",
+    )
 
 
-def said_cells(clones: Clones, clone_id: str) -> dict:
-    """Return the cells of a clone that the report shows; an empty text for what is not said of it."""
-    row = clones.said.loc[clone_id]
-    texts = {"call": row.call_epitope, "organism": row.call_antigen_species, "exact": row.exact_epitope}
-    texts["cluster"] = row.cluster
-    cells = {name: text_cell("" if pd.isna(text) else text) for name, text in texts.items()}
-    return {**cells, "fdr": "" if pd.isna(row.call_fdr) else row.call_fdr}
+def _rows(clones: Clones, condition_of: Mapping[str, str]) -> list[dict]:
+    frame = clones.table
+    names = {
+        locus.lower(): chain_names({name: frame[name].tolist() for name in schema.RECEPTOR_FIELDS}, locus)
+        for locus in schema.LOCI
+    }
+    samples_of = _samples_of(clones.counts)
+    texts = frame.astype(object).where(frame.notna(), None)
+    rows = []
+    for place, row in enumerate(tables.named_rows(texts)):
+        tiers = row.evidence is not None
+        conditions = {condition_of[name] for name in row.samples.split(";") if name in condition_of}
+        rows.append(
+            {
+                **{locus: name[place].as_py() or "" for locus, name in names.items()},
+                "cells": row.n_cells,
+                "unit": row.count_unit or "several units",
+                "share": float(f"{row.largest_share:.4g}"),
+                "samples": samples_of[row.clone_id],
+                "donor": row.donor,
+                "condition": ", ".join(sorted(conditions)),
+                "evidence": row.evidence or "",
+                "epitope": row.evidence_epitope if tiers else "",
+                "organism": row.evidence_antigen_species or "",
+                "mhc": row.evidence_mhc or "",
+                "fdr": float(f"{row.call_fdr:.2g}") if row.call_fdr is not None else None,
+                "against": row.evidence_against or "",
+                "next": row.next_step or "",
+                "exact": row.exact_epitope or "",
+                "cluster": row.cluster or "",
+                "innate": row.innate_like or "",
+                "donors": row.n_donors,
+                "label": row.epitope or "",
+                "id": row.clone_id,
+            }
+        )
+    return rows
+
+
+def _samples_of(counts: pd.DataFrame) -> dict[str, list]:
+    """Return the samples of each clone, most cells first: ``[name, cells]``, the last ``[None, others]``."""
+    ordered = counts.sort_values(["n_cells", "sample_id"], ascending=[False, True], kind="stable")
+    named: dict[str, list] = {}
+    more: Counter = Counter()
+    for row in tables.named_rows(ordered):
+        cell = named.setdefault(row.clone_id, [])
+        if len(cell) < MAX_SAMPLES:
+            cell.append([row.sample_id, row.n_cells])
+        else:
+            more[row.clone_id] += 1
+    for clone_id, n in more.items():
+        named[clone_id].append([None, n])
+    return named
+
+
+def _tooltip(name: str) -> str:
+    if name in _TOOLTIPS:
+        return _TOOLTIPS[name]
+    described_by = COLUMNS[name][1] or name
+    return without_links(schema.TABLES["clones"][described_by].text).replace("`", "")
+
+
+def sections_of(clones: Clones | None, definition: str, condition_of: Mapping[str, str]) -> Sequence[dict]:
+    """Return the section, if there are clones."""
+    return [clones_section(clones, definition, condition_of)] if clones is not None and clones.n else []
+
+
+def sample_cell(name: str) -> str:
+    """Return a link to the clones of a sample, for a table's cell."""
+    return clones_link(escape("clones"), sample=name)

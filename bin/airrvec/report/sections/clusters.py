@@ -11,10 +11,12 @@ from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import (
     COUNT,
+    clones_link,
     escaped,
     group_titles,
     meaning,
     not_compared_text,
+    nothing,
     section,
     units_title,
     with_group_titles,
@@ -182,13 +184,7 @@ def _overview(results: Clusters) -> dict:
         },
     }
     if not data:
-        return section(
-            "airrvec_clusters_overview",
-            "Number of clusters",
-            words,
-            "html",
-            "<p>No receptor has a vector.</p>",
-        )
+        return nothing("airrvec_clusters_overview", "Number of clusters", "No receptor has a vector.")
     return section(
         "airrvec_clusters_overview",
         "Number of clusters",
@@ -223,6 +219,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
     numbers = cluster_numbers(clusters)
     data = {
         numbers[row.cluster_id]: {
+            "clones": clones_link("clones", cluster=numbers[row.cluster_id]),
             "receptors": row.n_receptors,
             "innate": f"{row.innate_like} {100 * row.innate_share:.0f} %" if row.innate_like else "",
             "labelled": 100 * row.n_labelled / row.n_receptors,
@@ -259,6 +256,7 @@ def _largest_headers(unit: str) -> dict[str, dict]:
     share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
     return {
         **CENTRE_HEADERS,
+        "clones": text_header("In the table of clones"),
         "receptors": {"title": "Receptors", **COUNT, **meaning("clusters", "n_receptors")},
         "innate": {"title": "Innate-like", **meaning("clusters", "innate_like")},
         "labelled": {"title": "Labelled", **share, "description": "Share of members with a known epitope"},

@@ -12,10 +12,12 @@ from airrvec.report.page import (
     COUNT,
     NUMBER,
     SHARE,
+    clones_link,
     escaped,
     group_titles,
     meaning,
     not_compared_text,
+    nothing,
     section,
     units_sentence,
     units_title,
@@ -41,6 +43,7 @@ def public_section(shown: pd.DataFrame, n: int) -> dict:
     data = {
         f"{number:0{digits}d}": {
             **cells.chain_cells(row),
+            "clones": clones_link("clones", search=row["trb_junction_aa"] or row["tra_junction_aa"]),
             "n_donors": row["n_donors"],
             "n_samples": row["n_samples"],
             "n_cells": row["n_cells"] if pd.notna(row["n_cells"]) else None,
@@ -52,6 +55,7 @@ def public_section(shown: pd.DataFrame, n: int) -> dict:
     }
     headers = {
         **cells.CHAIN_HEADERS,
+        "clones": cells.text_header("In the table of clones"),
         "n_donors": {"title": "Number of donors", **COUNT, **meaning("public", "n_donors")},
         "n_samples": {"title": "Number of samples", **COUNT, **meaning("public", "n_samples")},
         "n_cells": {
@@ -154,12 +158,10 @@ def _why_not_compared(results: Comparison) -> str:
 
 
 def _not_compared(results: Comparison) -> dict:
-    return section(
+    return nothing(
         "airrvec_comparison_pairs",
         "Overlap and distance",
-        "Shared receptors and distances of pairs of samples.",
-        "html",
-        f"<p>Samples are not compared: {_why_not_compared(results)}.</p>",
+        f"Samples are not compared: {_why_not_compared(results)}.",
     )
 
 

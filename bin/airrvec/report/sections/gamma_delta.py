@@ -7,7 +7,7 @@ from pathlib import Path
 from airrvec.core import schema, tables
 from airrvec.core.schema.gamma_delta import FOLDER, NOT_LEARNT
 from airrvec.core.terminal import counted
-from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, meaning, section, units_sentence
+from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, meaning, nothing, section, units_sentence
 from airrvec.report.receptor_cells import chain_cells, chain_headers, text_cell, text_header
 from airrvec.report.sections import sample_genes
 from airrvec.report.sections.conditions import tests_section
@@ -143,12 +143,8 @@ def _clones(results: GammaDelta) -> dict:
 
 def _clusters(clusters: pd.DataFrame) -> dict:
     if not len(clusters):
-        return section(
-            "airrvec_gamma_delta_clusters",
-            "γδ clusters",
-            "",
-            "html",
-            "<p>No two γδ receptors are within the radius.</p>",
+        return nothing(
+            "airrvec_gamma_delta_clusters", "γδ clusters", "No two γδ receptors are within the radius."
         )
     data = {}
     shown = clusters.sort_values("n_receptors", ascending=False, kind="stable").head(N_TOP)

@@ -1,7 +1,7 @@
 """Overlap of each two samples in the MultiQC report, as a heat map of samples by donor and condition."""
 
 from airrvec.core.terminal import counted
-from airrvec.report.page import heatmap, section
+from airrvec.report.page import heatmap, nothing
 
 import pandas as pd
 
@@ -24,8 +24,7 @@ def overlap_section(pairs: pd.DataFrame, counts: dict) -> dict:
     pairs = pairs[pairs["group"] == pairs["group"].mode(dropna=False).iloc[0]]
     chains = pairs["group"].iloc[0]
     if not (pairs["morisita_horn"] > 0).any():
-        words = f"<p>No two samples share a receptor ({chains}).</p>"
-        return section(_ID, _HEADING, "", "html", words)
+        return nothing(_ID, _HEADING, f"No two samples share a receptor ({chains}).")
     values = _matrix(pairs)
     highest = values.max(axis=1)
     places = sorted(_place(sample, counts) for sample in highest.nlargest(MAX_SAMPLES, keep="first").index)

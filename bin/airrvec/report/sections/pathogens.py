@@ -4,8 +4,8 @@ from collections import defaultdict
 
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS, OTHER_COLOUR
-from airrvec.report.page import COUNT, NO_SUM, escaped, section, units_title
-from airrvec.report.receptor_cells import text_cell
+from airrvec.report.page import COUNT, NO_SUM, clones_link, escaped, section, units_title
+from airrvec.report.receptor_cells import text_cell, text_header
 from airrvec.report.sections.annotation import Annotation
 
 N_EPITOPES = 50  # rows of the table
@@ -30,6 +30,7 @@ def pathogens_section(annotation: Annotation) -> dict | None:
     data = {
         f"{number:03d}": {
             "epitope": text_cell(epitope),
+            "clones": clones_link("clones", search=epitope),
             "pathogen": text_cell(pathogen) or NOT_NAMED,
             **totals,
             "abundance": totals["abundance"] if len(units) == 1 else None,
@@ -46,6 +47,7 @@ def pathogens_section(annotation: Annotation) -> dict | None:
         data,
         headers={
             "epitope": {"title": "Epitope"},
+            "clones": text_header("In the table of clones"),
             "pathogen": {"title": "Pathogen or organism"},
             "receptors": {"title": "Called receptors", **COUNT},
             "abundance": {"title": units_title(units), **COUNT, "description": NO_SUM},

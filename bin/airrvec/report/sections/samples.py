@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import schema, tables
-from airrvec.core.chains import CHAIN_TITLES, GREEK, receptor_names
+from airrvec.core.chains import CHAIN_TITLES, receptor_names
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS, NO_REPEATS, SAMPLE_TABLES, TOO_FEW, TOO_LOW
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
@@ -26,9 +26,8 @@ from airrvec.report.page import (
     with_group_titles,
     with_units,
 )
-from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections import sample_genes
-from airrvec.report.sections.clones import Clones, read_clones, said_cells, said_headers
+from airrvec.report.sections.clones import Clones, read_clones, sections_of
 from airrvec.report.sections.quality import FEW_CELLS
 
 import pandas as pd
@@ -231,8 +230,6 @@ def _few(rows: pd.DataFrame) -> str:
 
 # --- Each sample by itself in the MultiQC report: largest clones, clone sizes, genes, lengths, diversity
 
-N_CLONES = 150  # rows in the table of clones
-MOST_CLONES = 10  # of one sample
 MAX_BARS = 60
 
 _SIZE_COLOURS = dict(
@@ -275,8 +272,7 @@ def read_described(
     titles = group_titles(counts["groups"])
     for name in ("diversity", "rarefaction"):
         frames[name] = with_group_titles(frames[name], titles)
-    shown = frames["largest_clones"]["clone_id"].tolist()
-    return Described(counts, cloned, frames, read_clones(clones, shown, clusters))
+    return Described(counts, cloned, frames, read_clones(clones, clusters))
 
 
 def described_sections(results: Described) -> list[dict]:
@@ -285,7 +281,7 @@ def described_sections(results: Described) -> list[dict]:
     if not len(frames["largest_clones"]):
         return []
     sections = [
-        _clones(frames["largest_clones"], results),
+        *sections_of(results.clones, _definition(results.cloned), results.counts["of_sample"]),
         _clone_sizes(frames["clone_sizes"]),
         *sample_genes.gene_sections(frames["gene_usage"]),
         sample_genes.lengths_section(frames["cdr3_lengths"]),
@@ -325,46 +321,6 @@ def largest_clone(results: Described, min_cells: int = 0) -> str | None:
     return f"Largest clone: {size}, {per_cent(largest['share'])} of {largest['sample']} ({name}{kind})"
 
 
-def _clones(clones: pd.DataFrame, results: Described) -> dict:
-    samples = results.counts["samples"]
-    most = max(1, min(MOST_CLONES, N_CLONES // len(samples)))
-    expanded = clones[clones["n_cells"] > 1]
-    shown = expanded[expanded["rank"] <= most]
-    if not len(shown):
-        return section(
-            "airrvec_repertoire_clones", "Largest clones", "", "html", "<p>No clone has two cells.</p>"
-        )
-    if len(shown) > N_CLONES:
-        shown = shown.sort_values(["share", "sample_id"], ascending=[False, True], kind="stable")
-        shown = shown.head(N_CLONES)
-    data, headers = _clone_lines(shown), _clone_headers(units_title(shown["count_unit"]))
-    optional = ["innate", "epitope"]
-    if results.clones is not None:
-        for line, clone_id in zip(data.values(), shown["clone_id"], strict=True):
-            line |= said_cells(results.clones, clone_id)
-        headers |= said_headers()
-        optional += said_headers()
-    for name in optional:
-        if not any(line[name] for line in data.values()):
-            headers.pop(name)
-            for line in data.values():
-                line.pop(name)
-    data, headers = with_units(data, headers, shown["count_unit"])
-    return section(
-        "airrvec_repertoire_clones",
-        "Largest clones",
-        f"{_which(len(samples), most, len(shown))}{_none(samples, expanded)} {_definition(results.cloned)}"
-        " Clones of many per cent of a sample have expanded: an infection, a tumour, ageing or a culture can"
-        " be the cause. Do not rely on a clone with one chain: unrelated cells can share one."
-        f"{units_sentence(units_of(clones))} The 100 largest clones of each sample are in"
-        " <code>samples/largest_clones.tsv</code>, all clones in <code>clones/</code>.",
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Clone", "sort_rows": False},
-    )
-
-
 _JUNCTIONS = {"nt": "nucleotides of the CDR3", "aa": "CDR3"}
 
 
@@ -382,58 +338,6 @@ def _definition(cloned: dict) -> str:
     if not cloned["donors_named"]:
         words += " The samplesheet has no column <code>donor</code>: each sample is a donor of its own."
     return words
-
-
-def _clone_lines(shown: pd.DataFrame) -> dict[str, dict]:
-    lines = {}
-    for row in tables.named_rows(shown):
-        line = {"cells": row.n_cells, "share": 100 * row.share, "class": row.clone_size}
-        for locus in schema.LOCI:
-            for name in schema.CHAIN_FIELDS:
-                line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
-        line["innate"] = row.innate_like or ""
-        line["epitope"] = text_cell(row.epitope)
-        lines[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
-    return lines
-
-
-def _clone_headers(unit: str) -> dict[str, dict]:
-    headers: dict[str, dict] = {
-        "cells": {"title": unit, **COUNT, **meaning("largest_clones", "n_cells")},
-        "share": {
-            "title": "Share",
-            "suffix": " %",
-            "min": 0,
-            "max": 100,
-            "format": "{:,.2f}",
-            "scale": "Blues",
-            **meaning("largest_clones", "share"),
-        },
-        "class": {"title": "Size", **meaning("clone_sizes", "clone_size")},
-    }
-    for locus in schema.LOCI:
-        for name, title in (("v_call", "V"), ("junction_aa", "CDR3"), ("j_call", "J")):
-            headers[f"{locus}_{name}"] = {
-                "title": f"{title} {GREEK[locus]}",
-                **meaning("largest_clones", schema.field(locus, name)),
-            }
-    headers["innate"] = {"title": "Innate-like", **meaning("largest_clones", "innate_like")}
-    headers["epitope"] = {"title": "Epitope", **meaning("largest_clones", "epitope")}
-    return headers
-
-
-def _which(n_samples: int, most: int, shown: int) -> str:
-    if n_samples > N_CLONES:
-        return f"The largest clone of {shown} samples of {n_samples:,}, those in which it has most cells."
-    if most == 1:
-        return "The largest clone of each sample."
-    return f"The {most} largest clones of each sample that have two cells or more."
-
-
-def _none(samples: list[str], expanded: pd.DataFrame) -> str:
-    """Return a sentence on the samples without a clone of two cells; empty if all have one."""
-    n = len(samples) - expanded["sample_id"].nunique()
-    return f" {counted(n, 'sample has', 'samples have')} no clone of two cells." if n else ""
 
 
 def _clone_sizes(sizes: pd.DataFrame) -> dict:
