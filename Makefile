@@ -35,7 +35,7 @@ REGISTRY ?= ghcr.io/airrvec
 IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo demo-finetune same test check lint unit fuzz fuzz-guided faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
+.PHONY: help env demo demo-finetune same test check check-all lint unit fuzz fuzz-guided faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
 .PHONY: bench gpu chromium clean $(IMAGES)
 
 help: ## Print this list
@@ -55,10 +55,18 @@ env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
 # Those in places of their own wait for jobs, disks and downloads most of the time: they run beside the other tests.
-check: chromium ## Run those, and the tests on a Slurm, in containers, with R, of the wheel and of a stranger, whose output comes last
+# A Slurm, containers and R take half an hour together: `check` takes one of them, by the commit, `check-all` all.
+PLACES := test-slurm test-containers test-r
+TURN    = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 3 + 1)))
+
+check: OTHERS = $(word $(TURN),$(PLACES)) test-package test-stranger
+check-all: OTHERS = $(PLACES) test-package test-stranger
+check: ## Run those, the tests of the wheel and of a stranger, and, by turns, on a Slurm, in containers or with R, whose output comes last
+check-all: ## Run all of these: before a release, and after work on a place
+check check-all: chromium
 	@$(MAKE) --no-print-directory -j 3 $(TEST_ENV) $(DOCS_ENV) $(RELEASE_ENV)
-	@log=$$(mktemp); status=0; \
-	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r test-package test-stranger > $$log 2>&1 & others=$$!; \
+	@log=$$(mktemp); status=0; echo "Beside the others: $(OTHERS)"; \
+	$(MAKE) --no-print-directory --keep-going $(OTHERS) > $$log 2>&1 & others=$$!; \
 	trap 'kill $$others' INT TERM; \
 	$(MAKE) --no-print-directory --keep-going lint unit pipeline || status=$$?; \
 	wait $$others || status=$$?; \

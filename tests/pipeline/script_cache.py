@@ -1,5 +1,10 @@
-"""Scripts of the pipeline are compiled once for all runs of the tests, by the agent in `script_cache`."""
+"""
+What all runs of the tests share: compiled scripts of the pipeline, by the agent in `script_cache`.
 
+And classes of Nextflow, which Java reads from an archive (class data sharing).
+"""
+
+import fcntl
 import functools
 import hashlib
 import os
@@ -13,9 +18,13 @@ NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
 SOURCES = sorted((ROOT / "tests/script_cache").glob("*.java"))
 
 
+# An archive of other jars is not used; Java need not say so.
+_QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+
+
 @functools.cache
-def option() -> str:
-    """Return Java's option with the agent; '' without a compiler of Java, or without the pinned Nextflow."""
+def options() -> str:
+    """Return Java's options with both; '' without a compiler of Java, or without the pinned Nextflow."""
     jars = pinned_jars()
     if not jars.is_dir():  # the first start fetches them
         subprocess.run([NEXTFLOW, "-version"], capture_output=True, check=False)
@@ -23,13 +32,17 @@ def option() -> str:
         return ""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
     folder = ROOT / ".pytest_cache/d/script_cache" / digest
-    agent = folder / "agent.jar"
-    if not agent.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as made:
+    folder.mkdir(parents=True, exist_ok=True)
+    agent, archive = folder / "agent.jar", folder / "classes.jsa"
+    with (folder / "lock").open("w") as lock, tempfile.TemporaryDirectory(dir=folder) as made:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other workers wait
+        if not agent.exists():
             _compile(jars, Path(made))
             os.replace(f"{made}/agent.jar", agent)
-    return f"-javaagent:{agent}={folder}"
+        if not archive.exists():
+            _archive(Path(made))
+            os.replace(f"{made}/classes.jsa", archive)
+    return f"-javaagent:{agent}={folder} -XX:SharedArchiveFile={archive} {_QUIET}"
 
 
 def pinned_jars() -> Path:
@@ -46,3 +59,13 @@ def _compile(jars: Path, folder: Path) -> None:
         ["jar", "--create", "--file", folder / "agent.jar", "--manifest", manifest, "-C", classes, "."],
     ):
         subprocess.run(command, check=True)
+
+
+def _archive(folder: Path) -> None:
+    """Write the classes that a start of the pipeline loads; if it fails, an empty file: Java ignores it."""
+    archive = folder / "classes.jsa"
+    options = f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable"
+    environment = {**os.environ, "NXF_OPTS": options, "NXF_ANSI_LOG": "false"}
+    command = [NEXTFLOW, "run", ROOT, "--help"]
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    archive.touch()

@@ -5,10 +5,13 @@ from contextlib import chdir
 from pathlib import Path
 
 from airrvec.app import cli
+from airrvec.core import schema
 from airrvec.figures.style import COLOURS
 from airrvec.report import chapters, multiqc
 from airrvec.report.page import section
+from airrvec.report.sections import clones
 
+import pandas as pd
 import pytest
 from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
 
@@ -20,6 +23,40 @@ CDR3 = "CASSIRSSYEQYF"
 LEAST_CONTRAST = 4.5  # of text, level AA of the Web Content Accessibility Guidelines
 
 
+def clones_of_samples() -> dict:
+    """The section of as many clones as the report shows; clone n has n + 1 cells, in two samples."""
+    n = clones.MAX_SHOWN
+    rows = pd.DataFrame(None, range(n), schema.CLONES.names, object)
+    names = [f"{number:024x}" for number in range(n)]
+    rows = rows.assign(
+        clone_id=names,
+        donor=[f"donor {number % N}" for number in range(n)],
+        samples=[f"s{number % N:03d};s{(number + 1) % N:03d}" for number in range(n)],
+        trb_v_call="TRBV19*01",
+        trb_junction_aa=[f"CASS{'ADG'[number % 3]}RSSYEQYF" for number in range(n)],
+        trb_j_call="TRBJ2-7*01",
+        n_cells=[number + 1 for number in range(n)],
+        count_unit="cells",
+        largest_share=[(number + 1) / n for number in range(n)],
+        n_donors=1,
+        evidence=[{0: "called", 1: "one chain"}.get(number % 10) for number in range(n)],
+        evidence_epitope=[{0: "GILGFVFTL", 1: "<b>"}.get(number % 10) for number in range(n)],
+        next_step=["Type the donor's HLA; then confirm" if number % 10 == 0 else None for number in range(n)],
+        cluster=[f"{number % 7:03d}" for number in range(n)],
+    )
+    counts = pd.DataFrame(
+        {
+            "clone_id": names * 2,
+            "sample_id": [f"s{number % N:03d}" for number in [*range(n), *range(1, n + 1)]],
+            "n_cells": 1,
+            "count_unit": "cells",
+        }
+    )
+    nothing = pd.DataFrame()
+    tiers = {"called": n // 10, "one chain": n // 10}
+    return clones.clones_section(clones.Clones(rows, counts, nothing, n + 5, tiers, nothing), "", {})
+
+
 def extra_sections() -> list[dict]:
     """Sections of the kinds that need a whole run: a table of calls, lines, named points, a picture."""
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -28,6 +65,7 @@ def extra_sections() -> list[dict]:
     tabs = [{"name": f"a tab with a long name, number {n}"} for n in range(6)]
     points = {f"s{n}": {"x": n, "y": n % 3, "group": f"g{n % 2}", "color": COLOURS[n % 2]} for n in range(8)}
     made = [
+        clones_of_samples(),
         section(
             "airrvec_annotation_top",
             "Calls",
@@ -119,14 +157,14 @@ def test_chapters_stand_in_order_and_empty_ones_are_absent(report, page):
     open_report(page, report, 1280)
     assert page.errors == []
     assert texts(page, ".mainpage h2") == [
-        "In brief", "Samples", "What they recognise", "Which belong together", "What differs",
+        "In brief", "Clones", "Samples", "What they recognise", "Which belong together", "What differs",
         "Model and benchmark", "Methods",
     ]  # fmt: skip
     headings = [words for words in texts(page, ".mainpage h3") if words]
     assert headings == [
-        "Chain pairing", "Quality", "Chain pairing", "Rejected chains", "Other loci", "Calls", "Reliability",
-        "Logos", "Principal components of the samples, with a long title", "Embeddings", "Methods paragraph",
-        "Works to cite", "Software versions",
+        "Chain pairing", "2,000 of 2,005 clones", "Quality", "Chain pairing", "Rejected chains", "Other loci",
+        "Calls", "Reliability", "Logos", "Principal components of the samples, with a long title", "Embeddings",
+        "Methods paragraph", "Works to cite", "Software versions",
     ]  # fmt: skip
     assert page.value("document.querySelector('details').open") is False
 
@@ -148,13 +186,72 @@ def test_a_cdr3_is_found_by_the_search_of_the_page(report, page):
     (row,) = page.value(visible)
     assert CDR3 in row
     assert "s150" in row
-    assert texts(page, ".airrvec-search output") == ["Calls: 1 row"]
+    assert texts(page, ".airrvec-search output a") == ["Calls: 1 row"]
     page.value(
         "(e => { e.value = 'CASSNOBODYHASIT'; e.oninput(); })(document.getElementById('airrvec-search'))"
     )
     assert texts(page, ".airrvec-search output") == ["No row of a table has these words."]
     page.value("(e => { e.value = ''; e.oninput(); })(document.getElementById('airrvec-search'))")
     assert len(page.value(visible)) == 200
+
+
+CELLS = "#airrvec-clones td.airrvec-cells"
+COUNT = "#airrvec-clones output"
+
+
+def choose(page, selector: str, value: str):
+    """Set a field of the table of clones as a person would."""
+    page.value(
+        f"(e => {{ e.value = {value!r};"
+        " for (const kind of ['input', 'change']) e.dispatchEvent(new Event(kind)); })"
+        f"(document.querySelector('#airrvec-clones {selector}'))"
+    )
+
+
+def cells_shown(page) -> list[int]:
+    return [int(text.replace(",", "")) for text in texts(page, CELLS)]
+
+
+def test_clones_are_sorted_chosen_and_searched(report, page):
+    open_report(page, report, 1280)
+    assert texts(page, COUNT) == ["1 to 25 of 2,000 clones"]
+    assert cells_shown(page) == [*range(2000, 1975, -1)]
+    place = texts(page, "#airrvec-clones th").index("Cells ▼") + 1
+    page.click(f"#airrvec-clones th:nth-child({place}) button")
+    assert (
+        page.value(f"document.querySelector('#airrvec-clones th:nth-child({place})').ariaSort") == "ascending"
+    )
+    assert cells_shown(page) == [*range(1, 26)]
+    page.click("#airrvec-clones .airrvec-count button:last-of-type")
+    assert cells_shown(page)[0] == 26
+    choose(page, "select[aria-label=Evidence]", "one chain")
+    assert cells_shown(page) == [*range(2, 252, 10)]
+    assert texts(page, COUNT) == ["1 to 25 of 200 clones"]
+    assert set(texts(page, "#airrvec-clones td.airrvec-epitope")) == {"<b>"}  # as text
+    choose(page, "select[aria-label=Evidence]", "")
+    choose(page, "select[aria-label=Sample]", "s007")  # that of clones 7, 307, … and of those before them
+    assert cells_shown(page) == sorted(n for n in range(1, 2001) if (n - 1) % N in (6, 7))
+    choose(page, "input[type=search]", "nobody has it")
+    assert "No clone of this table has all of this" in texts(page, COUNT)[0]
+
+
+def test_a_link_chooses_clones_and_chapters_fold(report, page):
+    open_report(page, report, 1280)
+    folded = "[...document.querySelectorAll('.airrvec-fold')].map(e => e.ariaExpanded === 'false')"
+    assert page.value(folded) == [False, False, *[True] * 6]
+    assert page.value("document.documentElement.scrollHeight") < 8000
+    page.value(
+        "(a => { a.href = '#airrvec_clones?cluster=003&evidence=called';"
+        " document.body.append(a); a.click(); })"
+        "(document.createElement('a'))"
+    )
+    chosen = [n for n in range(2000, 0, -1) if (n - 1) % 7 == 3 and (n - 1) % 10 == 0]
+    assert cells_shown(page) == chosen[:25]
+    assert texts(page, COUNT) == [f"1 to 25 of {len(chosen)} clones"]
+    page.click(".airrvec-contents a[href='#airrvec_samples']")
+    assert page.value(folded) == [False, False, False, *[True] * 5]
+    page.click(".airrvec-unfold-all")
+    assert not any(page.value(folded))
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])

@@ -86,21 +86,29 @@
   const OPEN = ["airrvec_brief", "airrvec_chapter_clones"];
   document.addEventListener("DOMContentLoaded", () => {
     const chapters = [...document.querySelectorAll(".mqc-module-section")].map(chapter => {
-      const head = chapter.querySelector("h2"), content = [...chapter.children].filter(child => !child.contains(head));
+      const head = chapter.querySelector("h2"), content = [...chapter.querySelectorAll(".mqc-section")];
       if (!head || !content.length) return null;
       const button = document.createElement("button");
       button.type = "button";
-      button.className = "airrvec-fold";
+      button.className = "airrvec-fold"; // its mark is in the style: a heading keeps its words
       head.prepend(button);
+      const list = document.createElement("p");
+      list.className = "airrvec-contents";
+      for (const part of chapter.querySelectorAll(".mqc-section h3[id]")) {
+        const link = document.createElement("a");
+        [link.href, link.textContent] = [`#${part.id}`, part.textContent.trim()];
+        if (link.textContent) list.append(link, " ");
+      }
+      content[0].before(list);
       const fold = folded => {
+        list.hidden = !folded;
         for (const child of content) child.classList.toggle("airrvec-folded", folded);
-        button.textContent = folded ? "▸" : "▾";
         button.setAttribute("aria-expanded", String(!folded));
         button.setAttribute("aria-label", `${folded ? "Unfold" : "Fold"} the chapter`);
       };
       button.onclick = () => fold(button.getAttribute("aria-expanded") === "true");
       fold(!OPEN.some(name => head.id === name || head.querySelector(`#${name}`) || chapter.id.endsWith(`-${name}`)));
-      return {chapter, fold, heads: [...chapter.querySelectorAll("h3")].length};
+      return {chapter, fold};
     }).filter(Boolean);
     const unfold = element => chapters.find(({chapter}) => chapter.contains(element))?.fold(false);
     const follow = href => {
