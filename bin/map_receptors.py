@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from airrvec.core import runtime, schema, script, tables
+from airrvec.core.identity import cluster_numbers
 from airrvec.core.missing import optional_part
 from airrvec.core.vectors import check_same_model, read_model
 
@@ -23,7 +24,7 @@ def parse_args(argv=None):
     )
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
-    parser.add_argument("--clusters", type=Path, help="QC of cluster_receptors.py")
+    parser.add_argument("--clusters", type=Path, help="clusters, whose QC lies beside them")
     parser.add_argument("--model", help="published variant or model folder that made the vectors")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, its style and code")
     parser.add_argument("--clones", type=Path, help="folder written by count_clones.py")
@@ -58,7 +59,7 @@ def main(argv=None):
         receptors,
         layout.read_cells(args.cells, receptors["clonotype_id"].unique().tolist()),
         layout.abundances(args.cells, args.clones, ids),
-        members=args.members and layout.read_receptors(args.members, ids),
+        clusters=_clusters(args, ids),
         calls=layout.read_calls(args.annotation, map_page.CALL_COLUMNS),
         n=n,
         density=density,
@@ -66,7 +67,9 @@ def main(argv=None):
         model=read_model(args.embeddings).name,
     )
     model = args.model and map_page.embedder(
-        _model(args), receptors, args.clusters and json.loads(args.clusters.read_text("utf-8"))
+        _model(args),
+        receptors,
+        args.clusters and json.loads(args.clusters.with_name("clusters.qc.json").read_text("utf-8")),
     )
     tables.write_text(map_page.page(data, args.page, model), args.outdir / "map.html")
     qc = {
@@ -78,6 +81,17 @@ def main(argv=None):
     }
     tables.write_json(qc, args.outdir / "map.qc.json")
     script.write_versions(args, *PACKAGES)
+
+
+def _clusters(args, ids: list[str]):
+    """Return the number that the report gives the cluster of each receptor, by its id; None without any."""
+    from airrvec.repertoire import layout
+
+    if not args.clusters:
+        return None
+    numbers = cluster_numbers(tables.read(args.clusters, ["cluster_id", "n_receptors"]).to_pandas())
+    members = layout.read_receptors(args.members, ids).set_index("receptor_id")
+    return members["cluster_id"].map(numbers)
 
 
 def _model(args):

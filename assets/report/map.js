@@ -7,7 +7,10 @@ const receptorMap = (() => {
   // Okabe and Ito's colours for colour-blind readers; after seven the shape changes.
   const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#B8A800"];
   const SHAPES = ["circle", "triangle", "square"];
-  const STYLED = COLOURS.length * SHAPES.length, NOTHING = "#C3C9D0", OTHERS = "#6F7985", SEVERAL = "#1D2733";
+  const STYLED = COLOURS.length * SHAPES.length, OTHERS = "#6F7985";
+  // Colours that follow the reader's light or dark screen, from the style of the page.
+  const shade = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const sixDigits = text => text.length === 4 ? `#${[...text.slice(1)].map(digit => digit + digit).join("")}` : text;
   const MOST_LEVELS = 6; // sizes of points: 1, 2 to 3, 4 to 7, … cells; the last is 64 or more
   const n = data.x.length;
   const canvas = $("map"), context = canvas.getContext("2d", {willReadFrequently: true});
@@ -41,8 +44,8 @@ const receptorMap = (() => {
       {key: i, name, n: counts[i], colour: COLOURS[i % COLOURS.length], shape: SHAPES[Math.floor(i / COLOURS.length)]}));
     const rest = counts.slice(few, values.length).reduce((a, b) => a + b, 0);
     if (rest) made.push({key: few, name: `${number(values.length - few)} others`, n: rest, colour: OTHERS, shape: "circle"});
-    for (const group of made) if (group.name === "several") group.colour = SEVERAL;
-    if (counts[values.length]) made.push({key: -1, name: "none", n: counts[values.length], colour: NOTHING, shape: "circle"});
+    for (const group of made) if (group.name === "several") group.colour = sixDigits(shade("ink"));
+    if (counts[values.length]) made.push({key: -1, name: "none", n: counts[values.length], colour: sixDigits(shade("none")), shape: "circle"});
     return {made, few, of: row => codes[row] < 0 ? -1 : Math.min(codes[row], few)};
   }
   let legend;
@@ -82,7 +85,7 @@ const receptorMap = (() => {
   }
   function drawDensity(at) {
     const {size, values} = data.density, side = at.unit * PIXELS / size;
-    context.fillStyle = "#4A5560";
+    context.fillStyle = shade("soft");
     values.forEach((value, i) => {
       if (!value) return;
       context.globalAlpha = .05 + .35 * value / 255;
@@ -120,7 +123,7 @@ const receptorMap = (() => {
     if (!canvas.width || !canvas.height) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.globalAlpha = 1;
-    context.fillStyle = "#FFFFFF";
+    context.fillStyle = shade("paper");
     context.fillRect(0, 0, width, height);
     const at = project(), radius = Math.min(7, Math.max(1.3, 60 / Math.sqrt(n + 100)) * Math.sqrt(view.scale) + 1);
     if (data.density) drawDensity(at);
@@ -147,7 +150,7 @@ const receptorMap = (() => {
     context.putImageData(image, 0, 0);
     drawMarks(at, radius);
     if (picked >= 0) {
-      context.strokeStyle = "#000";
+      context.strokeStyle = shade("ink");
       context.lineWidth = 2;
       context.beginPath();
       context.arc(at.x(picked), at.y(picked), radius * growth(picked) + 4, 0, 7);
@@ -158,20 +161,20 @@ const receptorMap = (() => {
   // Pasted receptors are diamonds with their numbers; the nearest receptors of the open one have rings.
   function drawMarks(at, radius) {
     context.lineWidth = 2;
-    context.strokeStyle = "#000";
+    context.strokeStyle = shade("ink");
     for (const row of ringed) {
       context.beginPath();
       context.arc(at.x(row), at.y(row), radius * growth(row) + 2, 0, 7);
       context.stroke();
     }
     context.font = "bold 12px system-ui, sans-serif";
-    context.strokeStyle = "#FFF";
+    context.strokeStyle = shade("paper");
     for (const {place, label, open} of [...marks].sort((a, b) => a.open - b.open)) {
       const [x, y] = at.place(...place), r = open ? 8 : 6;
       context.beginPath();
       for (const [dx, dy] of [[0, -r], [r, 0], [0, r], [-r, 0]]) context.lineTo(x + dx, y + dy);
       context.closePath();
-      context.fillStyle = "#000";
+      context.fillStyle = shade("ink");
       context.fill();
       context.lineWidth = 2;
       context.stroke();
@@ -332,7 +335,7 @@ const receptorMap = (() => {
     }));
     $("calls-count").textContent = `${number(rows.length)} of ${number(calls.n)}`;
     $("calls-hint").textContent = (rows.length > MOST_ROWS ? `The first ${MOST_ROWS} are shown; the file holds all ${number(rows.length)}. ` : "")
-      + (calls.n > calls.rows.length ? `Only the ${number(calls.rows.length)} with the highest probability are listed; all are in annotation/. ` : "")
+      + (calls.n > calls.rows.length ? `Only the ${number(calls.rows.length)} with most cells are listed; all are in annotation/. ` : "")
       + "A click shows the receptor on the map.";
   }
   function csv(rows) {
@@ -376,6 +379,7 @@ const receptorMap = (() => {
   lookUp();
   const asked = data.colours.findIndex(column => column.title === state.get("colour"));
   choose(asked >= 0 ? asked : data.colours[data.first] ? data.first : 0);
+  matchMedia("(prefers-color-scheme: dark)").onchange = () => { legend = groups(); drawLegend(); redraw(); };
   new ResizeObserver(redraw).observe(canvas);
   const mark = (places, rows) => { marks = places; ringed = rows; redraw(); };
   return {data, element, number, word, words, show: go, look, mark, save};

@@ -73,18 +73,25 @@ def made(tmp_path_factory) -> Path:
         call=["called", "no call"] * 60,
         epitope=[HOSTILE, None, "=NLVPMVATV", None] * 30,
         probability=np.linspace(1, 0, 120),
+        abundance=1,
+        count_unit="cells",
     )
     tables.write(
         pa.Table.from_pandas(calls, schema.ANNOTATION, preserve_index=False), folder / "calls.parquet"
     )
     members = {"receptor_id": IDS, "cluster_id": [f"c{i % 30}" for i in range(120)]}
     tables.write(pa.table(members), folder / "members.parquet")
+    # their numbers are not in the order of their names
+    clusters = {"cluster_id": [f"c{i}" for i in range(30)], "n_receptors": [*range(2, 32)]}
+    tables.write(pa.table(clusters), folder / "clusters.parquet")
+    (folder / "clusters.qc.json").write_text('{"chance": 0.01, "groups": []}')
     map_receptors.main(
         [
             *("--cells", str(folder / "1.parquet"), str(folder / f"{len(HOSTILE)}.parquet")),
             *("--receptors", str(folder / "receptors.parquet")),
             *("--embeddings", str(folder / "embeddings.parquet")),
             *("--annotation", str(folder / "calls.parquet"), "--members", str(folder / "members.parquet")),
+            *("--clusters", str(folder / "clusters.parquet")),
             *("--page", str(PAGE), "--outdir", str(folder)),
         ]
     )
@@ -116,6 +123,8 @@ def test_what_the_page_holds(made):
     words = [sample["values"][code] for code in sample["codes"]]
     assert words == ["a"] * 49 + ["several"] * 20 + [HOSTILE] * 50
     assert sample["details"] == {str(row): f"{HOSTILE}, a" for row in range(49, 69)}
+    cluster = data["colours"][3]
+    assert [cluster["values"][code] for code in cluster["codes"][:3]] == ["29", "28", "27"]  # c1, c2, c3
     assert data["colours"][5]["codes"] == [0] * 9 + [-1] * 110
     genes = data["colours"][7]
     assert sorted(genes["values"]) == ["TRBV19", "TRBV7-9"]
@@ -125,7 +134,12 @@ def test_what_the_page_holds(made):
     assert data["units"] == {"values": ["cells"], "codes": [0] * 119}
     assert data["calls"]["n"] == 60
     row = dict(zip(data["calls"]["names"], data["calls"]["rows"][0], strict=True))
-    assert (row["receptor_id"], row["sample_id"], row["n_cells"], row["epitope"]) == (IDS[0], "a", 1, HOSTILE)
+    assert (row["receptor_id"], row["sample_id"], row["n_cells"], row["epitope"]) == (
+        IDS[0],
+        "a 1",
+        1,
+        HOSTILE,
+    )
     assert HOSTILE not in text
     places = tables.read(made / "map.parquet")
     assert places["receptor_id"].to_pylist() == IDS[1:]
@@ -167,6 +181,7 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     paths = [*("--receptors", tmp_path / "receptors"), *("--embeddings", tmp_path / "embeddings")]
     paths += ["--cells", made / "1.parquet", made / f"{len(HOSTILE)}.parquet", "--page", PAGE]
     paths += ["--annotation", made / "calls.parquet", "--members", made / "members.parquet"]
+    paths += ["--clusters", made / "clusters.parquet"]
     map_receptors.main([str(word) for word in (*paths, "--outdir", tmp_path)])
     points = [IDS[1 + row] for row in np.arange(60) * 119 // 60]
     data = held((tmp_path / "map.html").read_text())
@@ -175,7 +190,7 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     assert data["density"]["size"] == map_page.CELLS_OF_DENSITY
     assert set(read["receptors"]["receptor_id"]) == set(points)
     assert set(read["cells"]["receptor_id"]) == set(points)
-    assert set(read["members"]["receptor_id"]) == set(points)
+    assert set(read["clusters"].index) == set(points)
     assert set(read["calls"]["receptor_id"]) == set(IDS[::2])  # the table has all calls
     assert np.sum(read["density"].counts) == 119
     places = tables.read(tmp_path / "map.parquet")
@@ -225,6 +240,18 @@ def test_colour_and_search_of_the_address(made, page):
     names = page.value("[...document.querySelectorAll('#legend .name')].map(e => e.textContent)")
     assert len(names) == 21
     assert names[-1] == "10 others"
+
+
+@pytest.mark.parametrize(("theme", "paper"), [("light", 255), ("dark", 20)])
+def test_the_map_follows_a_light_or_dark_screen(made, page, theme, paper):
+    page.prefer(theme)
+    page.open((made / "map.html").as_uri())
+    corner = "document.getElementById('map').getContext('2d').getImageData(2, 2, 1, 1).data[0]"
+    assert page.value(corner) == paper
+    texts = page.contrasts("h1, h2, p, td, th, .name, .n, button, label, output", "color")
+    assert len(texts) > 100
+    assert [words for contrast, words in texts if contrast < 4.5] == []
+    page.prefer("light")
 
 
 def test_a_receptor_shows_its_junction(made, page):

@@ -22,6 +22,8 @@ def test_a_call_is_written_by_name_beside_its_reference_and_ids_come_last():
         **{name: value if name.startswith("trb") else None for name, value in fields.items()},
         receptor_id="r1",
         sample_id=["a", "b"],
+        abundance=[2, 1005],
+        count_unit="cells",
         epitope="PKYVKQNTLKLAT",
         antigen_gene="HA",
         antigen_species="Influenza A",
@@ -47,7 +49,7 @@ def test_a_call_is_written_by_name_beside_its_reference_and_ids_come_last():
     assert (found["alpha_chain"], found["beta_chain"]) == (None, "TRBV19 CASSIRSAYEQYF TRBJ2-7")
     assert found["mhc"] == "HLA-DRA*01/HLA-DRB1*04:01"
     assert (found["antigen_gene"], found["antigen_species"]) == ("HA", "Influenza A")
-    assert (found["sample_id"], found["n_cells"], found["probability"]) == ("a, b", 2, 0.912)
+    assert (found["sample_id"], found["n_cells"], found["probability"]) == ("b 1,005, a 2", 1007, 0.912)
     assert (found["nearest_1_receptor"], found["nearest_1_study"]) == (NEAREST, "PMID:1")
     assert names[-2:] == ["receptor_id", "nearest_1_id"]
     assert len(names) == len(data["calls"]["titles"])

@@ -163,8 +163,8 @@ def test_chapters_stand_in_order_and_empty_ones_are_absent(report, page):
     headings = [words for words in texts(page, ".mainpage h3") if words]
     assert headings == [
         "Chain pairing", "2,000 of 2,005 clones", "Quality", "Chain pairing", "Rejected chains", "Other loci",
-        "Calls", "Reliability", "Logos", "Principal components of the samples, with a long title", "Embeddings",
-        "Methods paragraph", "Works to cite", "Software versions",
+        "Calls", "Reliability", "Logos", "Principal components of the samples, with a long title",
+        "Embeddings", "Methods paragraph", "Works to cite", "Software versions",
     ]  # fmt: skip
     assert page.value("document.querySelector('details').open") is False
 

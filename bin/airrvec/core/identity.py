@@ -1,4 +1,4 @@
-"""Identifiers of receptors and clonotypes (with and without alleles), equal across runs and machines."""
+"""Identifiers of receptors and clonotypes, equal across runs and machines; numbers of clusters."""
 
 import hashlib
 from itertools import pairwise
@@ -6,6 +6,7 @@ from itertools import pairwise
 from airrvec.core import innate, schema
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -115,3 +116,17 @@ def split_by_clonotype(receptors: pa.Table, n_partitions: int) -> list[pa.Table]
     ends = np.searchsorted(number[order], np.arange(n_partitions + 1))
     receptors = receptors.take(pa.array(order))
     return [receptors.slice(start, end - start) for start, end in pairwise(ends.tolist())]
+
+
+def cluster_numbers(clusters: pd.DataFrame) -> dict[str, str]:
+    """
+    Return a number for each cluster by its cluster_id, the largest first: its name in report and map.
+
+    Parameters
+    ----------
+    clusters : DataFrame
+        ``cluster_id`` and ``n_receptors``, in the order of `airrvec.core.schema.CLUSTERS`.
+    """
+    order = clusters.sort_values("n_receptors", ascending=False, kind="stable")["cluster_id"]
+    digits = len(str(len(order)))
+    return {name: f"{number:0{digits}d}" for number, name in enumerate(order, start=1)}

@@ -174,7 +174,8 @@ _CALLS = {
     "probability": "Probability",
     "fdr": "FDR",
     "sample_id": "Samples",
-    "n_cells": "Cells",
+    "n_cells": "Count",
+    "count_unit": "Unit",
     "nearest_1_receptor": "Nearest reference",
     "nearest_1_epitope": "Its epitope",
     "nearest_1_study": "Its study",
@@ -185,7 +186,7 @@ _CALLS = {
 # Columns of `airrvec.core.schema.ANNOTATION` that the page needs.
 CALL_COLUMNS = [
     *(name for name in _CALLS if name in schema.ANNOTATION.names),
-    *("mhc_a", "mhc_b", *schema.RECEPTOR_FIELDS),
+    *("mhc_a", "mhc_b", "abundance", *schema.RECEPTOR_FIELDS),
 ]
 
 
@@ -225,7 +226,7 @@ def content(
     cells: pd.DataFrame,
     abundances: pd.DataFrame,
     *,
-    members: pd.DataFrame | None = None,
+    clusters: pd.Series | None = None,
     calls: pd.DataFrame | None = None,
     n: int,
     density: "Density | None" = None,
@@ -245,8 +246,8 @@ def content(
         ``cells`` of their clonotypes, all samples concatenated.
     abundances : DataFrame
         `airrvec.repertoire.layout.abundances` of the points.
-    members : DataFrame, optional
-        ``receptor_id`` and ``cluster_id`` of clustered receptors.
+    clusters : Series, optional
+        Number of the cluster in the report, by ``receptor_id``; null in none.
     calls : DataFrame, optional
         `airrvec.repertoire.layout.read_calls` of all samples.
     n : int
@@ -260,7 +261,7 @@ def content(
     """
     ids = pd.Index(points["receptor_id"])
     point_receptors = receptors.set_index("receptor_id").loc[ids]
-    colours, details = _colours(point_receptors, cells, members, calls)
+    colours, details = _colours(point_receptors, cells, clusters, calls)
     shown = [name for name, values in colours.items() if values.notna().any()]
     scale = Scale(points[["map_1", "map_2"]].to_numpy())
     x, y = scale(points[["map_1", "map_2"]].to_numpy()).T.tolist()
@@ -292,7 +293,7 @@ def content(
 def _colours(
     point_receptors: pd.DataFrame,
     cells: pd.DataFrame,
-    members: pd.DataFrame | None,
+    clusters: pd.Series | None,
     calls: pd.DataFrame | None,
 ) -> tuple[dict[str, pd.Series], dict[str, dict[int, str]]]:
     """
@@ -302,7 +303,7 @@ def _colours(
     ----------
     point_receptors : DataFrame
         Receptors of the points in their order, indexed by ``receptor_id``.
-    cells, members, calls
+    cells, clusters, calls
         As in `content`.
     """
     ids = point_receptors.index
@@ -320,8 +321,8 @@ def _colours(
             calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
         )
     colours["epitope"] = clonotype_values("epitope")
-    if members is not None:
-        colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
+    if clusters is not None:
+        colours["cluster_id"] = clusters.reindex(ids)
     colours["chain_pairing"] = point_receptors["chain_pairing"]
     colours["innate_like"] = point_receptors["innate_like"]
     if len(set(point_receptors["species"])) > 1:
@@ -393,11 +394,14 @@ def _species(values: pd.Series) -> dict:
 
 
 def _calls(calls: pd.DataFrame) -> dict:
-    """Return the called receptors, those with the highest probability first."""
+    """Return the called receptors, those with most cells, UMIs or reads first, with those of each sample."""
     groups = calls.groupby("receptor_id", sort=True)
     rows = groups.first()
-    rows["n_cells"] = groups.size()
-    rows["sample_id"] = groups["sample_id"].agg(lambda samples: ", ".join(sorted(set(samples))))
+    rows["n_cells"] = groups["abundance"].sum(min_count=1)
+    units = groups["count_unit"].agg(lambda words: sorted(set(words)))
+    rows["count_unit"] = units.str.join(", ")
+    rows.loc[units.str.len() > 1, "n_cells"] = None  # numbers of several units have no sum
+    rows["sample_id"] = _samples_of(calls)
     rows["alpha_chain"], rows["beta_chain"] = (
         chains.chain_names(rows, locus).to_pylist() for locus in schema.LOCI
     )
@@ -405,7 +409,8 @@ def _calls(calls: pd.DataFrame) -> dict:
         antigens.mhc_name(*(None if pd.isna(chain) else chain for chain in chains))
         for chains in zip(rows["mhc_a"], rows["mhc_b"], strict=True)
     ]
-    rows = rows.sort_values("probability", ascending=False, kind="stable").reset_index()[list(_CALLS)]
+    order = ["n_cells", "probability"]
+    rows = rows.sort_values(order, ascending=False, kind="stable").reset_index()[list(_CALLS)]
     for name, digits in (("probability", 3), ("fdr", 4), ("nearest_1_distance", 3)):
         rows[name] = rows[name].astype(float).round(digits)
     shown = rows.head(MOST_CALLS)
@@ -415,6 +420,14 @@ def _calls(calls: pd.DataFrame) -> dict:
         "names": list(_CALLS),
         "rows": json.loads(shown.to_json(orient="values")),
     }
+
+
+def _samples_of(calls: pd.DataFrame) -> pd.Series:
+    """Return the samples of each receptor with their counts, the largest first: ``lung 12, blood 3``."""
+    counts = calls.groupby(["receptor_id", "sample_id"])["abundance"].sum(min_count=1).reset_index()
+    counts = counts.sort_values(["abundance", "sample_id"], ascending=[False, True], kind="stable")
+    numbers = counts["abundance"].map(lambda n: "" if pd.isna(n) else f" {int(n):,}")
+    return (counts["sample_id"] + numbers).groupby(counts["receptor_id"]).agg(", ".join)
 
 
 class Scale:

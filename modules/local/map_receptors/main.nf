@@ -9,7 +9,7 @@ process MAP_RECEPTORS {
     path embeddings, stageAs: 'embeddings/*'
     path annotation, stageAs: 'annotation/*' // [] without --annotate
     path clones, stageAs: 'clones/*' // of the run
-    path clusters, stageAs: 'clusters/*' // members.parquet and clusters.qc.json; [] without --cluster
+    path clusters, stageAs: 'clusters/*' // clusters, members and QC; [] without --cluster
     tuple val(name), path(folder, stageAs: 'model') // the model of the vectors; folder: [] for a published variant
     path page, stageAs: 'page/*' // map.html, its style and code
     val settings // map: seed, model_digest
@@ -27,7 +27,7 @@ process MAP_RECEPTORS {
     def model = folder ?: name
     """
     map_receptors.py --cells ${cells} --clones clones --receptors receptors --embeddings embeddings \\
-        ${annotation ? "--annotation ${annotation}" : ''} ${clusters ? "--members clusters/members.parquet --clusters clusters/clusters.qc.json" : ''} \\
+        ${annotation ? "--annotation ${annotation}" : ''} ${clusters ? "--members clusters/members.parquet --clusters clusters/clusters.parquet" : ''} \\
         --model ${model} \\
         --page page --seed ${settings.seed} --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}

@@ -23,7 +23,7 @@ workflow MAP {
         embeddings,
         byName(results.calls),
         clones,
-        byName(results.clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }),
+        byName(results.clusters.filter { file -> file.name in ['clusters.parquet', 'members.parquet', 'clusters.qc.json'] }),
         model,
         page,
         settings.subMap(['seed', 'model_digest']),

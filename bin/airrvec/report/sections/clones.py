@@ -9,10 +9,10 @@ from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import chain_names
+from airrvec.core.identity import cluster_numbers
 from airrvec.core.schema.published import without_links
 from airrvec.core.terminal import counted
 from airrvec.report.page import clones_link, counted_in, escaped, per_cent, section, units_sentence
-from airrvec.report.sections.clusters import cluster_numbers
 
 import numpy as np
 import pandas as pd

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from airrvec.core import innate, schema, tables
 from airrvec.core.chains import CHAIN_LOCI, GREEK
+from airrvec.core.identity import cluster_numbers
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import (
@@ -41,13 +42,6 @@ CONSENSUS_HEADERS = {
     )
     for locus in schema.LOCI
 }
-
-
-def cluster_numbers(clusters: pd.DataFrame) -> dict[str, str]:
-    """Return a number for each cluster, the largest first, by its cluster_id."""
-    order = clusters.sort_values("n_receptors", ascending=False, kind="stable")["cluster_id"]
-    digits = len(str(len(order)))
-    return {name: f"{number:0{digits}d}" for number, name in enumerate(order, start=1)}
 
 
 def consensus_cells(cluster) -> dict[str, str]:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import tables
+from airrvec.core.identity import cluster_numbers
 from airrvec.core.terminal import counted
 from airrvec.report.page import NUMBER, escaped, first_names, meaning, section
 from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
-from airrvec.report.sections.clusters import CENTRE_HEADERS, MAX_FDR, cluster_numbers
+from airrvec.report.sections.clusters import CENTRE_HEADERS, MAX_FDR
 from airrvec.stats.designs import SIGNIFICANT
 
 import numpy as np
