@@ -88,8 +88,25 @@ def test_clone_sizes_add_up(three):
         sample: pytest.approx(100) for sample in ("expanded", "naive", "tiny")
     }
     assert data["expanded"]["Hyperexpanded"] == pytest.approx(100 * 50 / 90)
-    assert data["naive"]["Medium"] == pytest.approx(100 * 80 / 104)
-    assert set(data["expanded"]) == set(three[1]["clone_sizes"]["categories"])
+    assert data["naive"]["Medium"] == 0
+    assert data["naive"][samples.ONE] == pytest.approx(100 * 80 / 104)
+    assert list(data["expanded"]) == list(three[1]["clone_sizes"]["categories"])
+
+
+def test_a_single_cell_is_never_an_expanded_clone(three, tmp_path):
+    sizes = three[0].tables["clone_sizes"]
+    for sample, shares in three[1]["clone_sizes"]["data"].items():
+        rows = sizes[sizes["sample_id"] == sample].set_index("clone_size")
+        n_cells = rows["n_cells"].sum()
+        assert shares[samples.ONE] == pytest.approx(100 * rows["n_singletons"].sum() / n_cells)
+        repeated = 100 * (rows["n_cells"] - rows["n_singletons"]) / n_cells
+        assert {name: shares[name] for name in rows.index} == pytest.approx(repeated.to_dict(), abs=1e-9)
+    assert three[1]["clone_sizes"]["data"]["tiny"][samples.ONE] == pytest.approx(100)
+    assert three[1]["clone_sizes"]["categories"][samples.ONE]["name"] == "One cell"
+    assert "A clone of a single cell is not expanded" in three[1]["clone_sizes"]["description"]
+    nineteen = sections_of(described(tmp_path, {"s": receptors([2, *[1] * 17])}))["clone_sizes"]["data"]["s"]
+    assert nineteen[samples.ONE] == pytest.approx(100 * 17 / 19)
+    assert (nineteen["Large"], nineteen["Hyperexpanded"]) == (0, pytest.approx(100 * 2 / 19))
 
 
 def test_a_sample_of_three_cells_is_in_no_figure_of_shares(three):
@@ -244,6 +261,8 @@ def test_every_figure_says_what_each_sample_counts(tmp_path):
     words = "Samples are counted in other units (cells: a; UMIs: &lt;bulk&gt;): compare their shares"
     shared = ("clone_sizes", "trbv", "trbj", "trb_pairs", "lengths", "diversity")
     assert [name for name in shared if words not in sections[name]["description"]] == []
+    assert sections["clone_sizes"]["categories"][samples.ONE]["name"] == "Counted once"
+    assert sections["clone_sizes"]["data"]["&lt;bulk&gt;"][samples.ONE] == pytest.approx(100 / 71)
     assert samples.largest_clone(samples.read_described(tmp_path / "out")).startswith(
         "Largest clone: 50 UMIs, 70 % of <b"
     )

@@ -232,8 +232,13 @@ def _few(rows: pd.DataFrame) -> str:
 
 MAX_BARS = 60
 
+ONE = "One"  # class of the clones that were counted once, in the figure of clone sizes
 _SIZE_COLOURS = dict(
-    zip(CLONE_SIZES_LIMITS, ("#BBBBBB", "#56B4E9", "#0072B2", "#E69F00", "#D55E00"), strict=True)
+    zip(
+        (ONE, *CLONE_SIZES_LIMITS),
+        ("#BBBBBB", "#A6D5F5", "#56B4E9", "#0072B2", "#E69F00", "#D55E00"),
+        strict=True,
+    )
 )
 
 
@@ -352,31 +357,20 @@ def _clone_sizes(sizes: pd.DataFrame) -> dict:
             f" {MAX_BARS // 2} with the smallest share of cells in clones of several cells are shown."
         )
     shown = sizes[sizes["sample_id"].isin(names)]
-    data = {
-        escaped(sample): {row.clone_size: 100 * row.share for row in tables.named_rows(rows)}
-        for sample, rows in shown.groupby("sample_id", sort=False)
-    }
-    limits = ("0.01 %", "0.1 %", "1 %", "10 %")
-    titles = {
-        name: {"name": f"{name} (up to {limit})", "color": _SIZE_COLOURS[name]}
-        for name, limit in zip(CLONE_SIZES_LIMITS, limits, strict=False)
-    }
-    titles["Hyperexpanded"] = {
-        "name": "Hyperexpanded (above 10 %)",
-        "color": _SIZE_COLOURS["Hyperexpanded"],
-    }
+    data = {escaped(sample): _size_shares(rows) for sample, rows in shown.groupby("sample_id", sort=False)}
     return section(
         "airrvec_repertoire_clone_sizes",
         "Clonal expansion",
-        "Share of the cells of each sample in clones of each size, a clone's size being its share of the"
-        " sample; the limits are those of scRepertoire. The larger the orange part, the more of the sample"
-        " belongs to a few clones. Do not compare samples with very different numbers of cells: with fewer"
-        " than 1,000 cells a single cell counts as a medium clone, with fewer than 100 as a large one"
+        "Share of the cells of each sample in clones of each size. A clone of a single cell is not expanded,"
+        " whatever its share: single cells are grey. Larger clones are classed by their share of the"
+        " sample, with the limits of scRepertoire. The larger the orange part, the more of the sample"
+        " belongs to a few clones. Do not compare samples with very different numbers of cells: in a sample"
+        " of 19 cells a clone of two is already above 10 %, in one of fewer than 200 above 1 %"
         f" (<code>n_singletons</code> in <code>samples/clone_sizes.tsv</code>).{words}"
         f"{units_sentence(units_of(sizes))}",
         "bargraph",
         data,
-        categories=titles,
+        categories=_size_titles(sizes["count_unit"]),
         pconfig={
             "ylab": f"Share of {unit_words(sizes['count_unit'])}, %",
             "ymax": 100,
@@ -384,3 +378,22 @@ def _clone_sizes(sizes: pd.DataFrame) -> dict:
             "tt_decimals": 1,
         },
     )
+
+
+def _size_shares(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the share of a sample's cells in each class, in per cent: single cells, then the others."""
+    single = rows["share"] * (rows["n_singletons"] / rows["n_cells"]).fillna(0.0)  # a class may be empty
+    repeated = dict(zip(rows["clone_size"], 100 * (rows["share"] - single), strict=True))
+    return {ONE: 100 * float(single.sum()), **repeated}
+
+
+def _size_titles(units: pd.Series) -> dict[str, dict]:
+    """Return the legend of each class, in the order of the bars."""
+    once = {unit: counted_in(1, unit).removeprefix("1 ") for unit in set(units)}
+    titles = {ONE: f"One {next(iter(once.values()))}" if len(once) == 1 else "Counted once"}
+    smallest = 0.0
+    for name, limit in CLONE_SIZES_LIMITS.items():
+        words = f"up to {100 * limit:g} %" if limit < 1 else f"above {100 * smallest:g} %"
+        titles[name] = f"{name} ({words})"
+        smallest = limit
+    return {name: {"name": title, "color": _SIZE_COLOURS[name]} for name, title in titles.items()}
