@@ -6,7 +6,8 @@ import shutil
 
 from airrvec.core import tables
 from airrvec.report.sections import sample_genes, samples
-from airrvec.report.sections.samples import MAX_LINES, MAX_ROWS
+from airrvec.report.sections.rarefaction import MAX_LINES
+from airrvec.report.sections.samples import MAX_ROWS
 
 import clone_tables
 import numpy as np

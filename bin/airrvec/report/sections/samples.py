@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import schema, tables
-from airrvec.core.chains import CHAIN_TITLES, receptor_names
+from airrvec.core.chains import receptor_names
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS, NO_REPEATS, SAMPLE_TABLES, TOO_FEW, TOO_LOW
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS
 from airrvec.report.page import (
     COUNT,
     NUMBER,
@@ -29,94 +28,12 @@ from airrvec.report.page import (
 from airrvec.report.sections import sample_genes
 from airrvec.report.sections.clones import Clones, read_clones, sections_of
 from airrvec.report.sections.quality import FEW_CELLS
+from airrvec.report.sections.rarefaction import ORDERS, rarefaction_sections
 
 import pandas as pd
 
-MAX_LINES = 12  # samples in the graph
 MAX_ROWS = 200  # samples of all classes of chains in the table
 FEW_RAREFIED = 20  # below, a rarefied sample shows little
-_ORDERS = {0: "Clones", 1: "Effective number, order 1", 2: "Effective number, order 2"}
-
-
-def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: list[dict]) -> dict:
-    """
-    Return the rarefaction curves of the class of chains that most samples have, one tab per order and axis.
-
-    Parameters
-    ----------
-    curves, diversity : DataFrame
-        `airrvec.core.schema.RAREFACTION` and `DIVERSITY`, with the column ``group``.
-    groups : list of dict
-        ``species`` and ``chains``, those with most clonotypes first.
-    """
-    rows = _main_group(diversity, groups)
-    names, words = _names(rows)
-    curves = curves[(curves["group"] == rows["group"].iloc[0]) & curves["sample_id"].isin(names)]
-    drawn = units_title(curves["count_unit"])
-    data, labels = [], []
-    colours = {escaped(name): COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
-    for axis, title in (("n_drawn", ""), ("coverage", " by coverage")):
-        scale = 100 if axis == "coverage" else 1
-        for order, heading in _ORDERS.items():
-            lines = {}
-            for sample, points in curves.groupby("sample_id", sort=False):
-                for suffix, part in (
-                    ("", points[points["method"] != "extrapolated"]),
-                    (", predicted", points[points["method"] != "rarefied"]),
-                ):
-                    if len(part) > 1:
-                        pairs = zip(scale * part[axis], part[f"hill_{order}"], strict=True)
-                        lines[escaped(sample) + suffix] = [[float(x), float(y)] for x, y in pairs]
-            data.append(lines)
-            labels.append(
-                {
-                    "name": heading.removeprefix("Effective number, ").capitalize() + title,
-                    "xlab": "Coverage, %" if axis == "coverage" else drawn,
-                    "ylab": heading,
-                }
-            )
-    predicted = {f"{name}, predicted": colour for name, colour in colours.items()}
-    return section(
-        "airrvec_repertoire_rarefaction",
-        "Rarefaction",
-        "Expected number of clones among fewer cells than the sample has, and, dashed, predicted for up to"
-        f" twice as many; {CHAIN_TITLES[rows['chains'].iloc[0]]}. A curve that flattens has shown most of its"
-        " repertoire; compare samples at the same coverage (tabs <em>by coverage</em>), not at the ends of"
-        " their curves. The dashed part is doubtful where few clones of a sample have two cells: the"
-        " prediction rests on these."
-        f"{words}{units_sentence(units_of(rows))} All curves are in <code>samples/rarefaction.tsv</code>.",
-        "linegraph",
-        data,
-        pconfig={
-            "xlab": drawn,
-            "ylab": "Clones",
-            "ymin": 0,
-            "xmin": 0,
-            "colors": colours | predicted,
-            "showlegend": True,
-            "dash_styles": dict.fromkeys(predicted, "dash"),
-            "data_labels": labels,
-        },
-    )
-
-
-def _main_group(diversity: pd.DataFrame, groups: list[dict]) -> pd.DataFrame:
-    """Return the rows of the group with most samples; of those with as many, the first."""
-    order = [(group["species"], group["chains"]) for group in groups]
-    parts = dict(list(diversity.groupby(["species", "chains"], sort=False)))
-    largest = max(order, key=lambda key: (len(parts[key]), -order.index(key)))
-    return parts[largest]
-
-
-def _names(rows: pd.DataFrame) -> tuple[list[str], str]:
-    """Return the samples whose curves are shown, and a sentence if these are not all."""
-    names = rows["sample_id"].tolist()
-    if len(names) <= MAX_LINES:
-        return names, ""
-    ordered = rows.sort_values(["hill_1_at_coverage", "hill_1"], kind="stable")["sample_id"].tolist()
-    half = MAX_LINES // 2
-    words = f" Of {len(names):,} samples, the {half} least and the {half} most diverse are shown."
-    return [*ordered[:half], *ordered[-half:]], words
 
 
 def diversity_section(diversity: pd.DataFrame) -> dict:
@@ -134,7 +51,7 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
             "method": row.method,
             **{
                 f"hill_{order}": value if pd.notna(value) else None
-                for order in _ORDERS
+                for order in ORDERS
                 for value in [getattr(row, f"hill_{order}_at_coverage")]
             },
             "coincidence": row.coincidence if pd.notna(row.coincidence) else None,
@@ -173,7 +90,7 @@ def _diversity_headers(unit: str) -> dict[str, dict]:
                 **effective,
                 **meaning("diversity", f"hill_{order}_at_coverage"),
             }
-            for order, title in _ORDERS.items()
+            for order, title in ORDERS.items()
         },
         "coincidence": {"title": "Coincidence", **NUMBER, **meaning("diversity", "coincidence")},
     }
@@ -291,7 +208,7 @@ def described_sections(results: Described) -> list[dict]:
         *sample_genes.gene_sections(frames["gene_usage"]),
         sample_genes.lengths_section(frames["cdr3_lengths"]),
         *sample_genes.pairing_sections(frames["vj_pairing"]),
-        rarefaction_section(frames["rarefaction"], frames["diversity"], results.counts["groups"]),
+        *rarefaction_sections(frames["rarefaction"], frames["diversity"], results.counts["groups"]),
         diversity_section(frames["diversity"]),
     ]
     return sections
