@@ -55,6 +55,8 @@ def main(argv=None):
         told = confounders.told_table(sets, samples, made, *common)
         steps, changes = following.followed(following.Counted(counted), samples, args.compare_by, args.table)
     tables.write_both(tests, args.outdir / "tests")
+    numbers = conditions.measures_table(measures, tests, samples, args.compare_by)
+    tables.write_both(numbers, args.outdir / "measures")
     if args.gamma_delta and (args.gamma_delta / "clones.parquet").exists():
         apart = _gamma_delta_measures(args)
         tables.write_both(conditions.tests_table(apart, None, made, *common), args.outdir / GAMMA_DELTA_TESTS)

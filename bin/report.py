@@ -23,6 +23,7 @@ from airrvec.report.sections import (
     comparison,
     conditions,
     differences,
+    dots,
     finetuning,
     gamma_delta,
     hla,
@@ -185,6 +186,7 @@ def main(argv=None):
     made = {
         "pathogens": lambda: results["annotation"] and pathogens.pathogens_section(results["annotation"]),
         "differences": lambda: differences.differences_section(results["conditions"], results["comparison"]),
+        "dots": lambda: results["conditions"] and dots.dots_section(results["conditions"]),
         "methods": lambda: methods.methods_sections(
             samples, embeddings, results, titles, versions, args.nextflow
         ),
@@ -200,8 +202,7 @@ def main(argv=None):
             made_sections = make() or []
             sections += made_sections if isinstance(made_sections, list) else [made_sections]
     for section in chapters.placed(sections):
-        path = args.outdir / f"{section['id']}_mqc.json"
-        tables.write_json(section, path, indent=1)
+        tables.write_json(section, args.outdir / f"{section['id']}_mqc.json", indent=1)
     tables.write_text(page.style(), args.outdir / "report.css")
     tables.write_text(versions, args.outdir / "software_versions.yml")
     summary = summary_text(samples, receptors, embeddings, titles)
@@ -211,8 +212,8 @@ def main(argv=None):
     unmade = [printable(line) for line in report_missing.missing_lines(missing)]
     tables.write_text("\n".join([*unmade, summary]), args.outdir / "summary.txt")
     if args.multiqc is not None:
-        style = ["--custom-css-file", str(args.outdir / "report.css")]
-        multiqc.write_page(args.outdir, [*style, *args.multiqc])
+        style = args.outdir / "report.css"
+        multiqc.write_page(args.outdir, ["--custom-css-file", str(style), *args.multiqc])
 
 
 if __name__ == "__main__":

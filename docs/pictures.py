@@ -133,6 +133,7 @@ REPORT = (
     ),
     _shot(_part("comparison_overlap"), height=760),
     _shot(_part("conditions_designs")),
+    _shot(_part("conditions_dots"), height=620),
     _shot(
         _part("conditions_tests"),
         *_headers(_part("conditions_tests"), "Measure", "Means", "Difference", "FDR"),

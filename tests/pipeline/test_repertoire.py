@@ -93,6 +93,7 @@ def test_clusters_and_comparison_are_published(run):
         "comparison/samples_pca": schema.SAMPLES_PCA,
         "comparison/public": schema.PUBLIC_RECEPTORS,
         "comparison/tests": schema.CONDITION_TESTS,
+        "comparison/measures": schema.CONDITION_MEASURES,
         "comparison/told": schema.CONDITION_TOLD,
     }.items():
         assert tables.arrow_schema(run.results / f"{name}.parquet") == of_name

@@ -41,6 +41,7 @@ TABLES = (
     schema.CLUSTER_MEMBERS,
     schema.CLUSTER_MOTIFS,
     schema.CONDITION_TESTS,
+    schema.CONDITION_MEASURES,
     schema.DIVERSITY,
     schema.RAREFACTION,
     schema.CLONES,

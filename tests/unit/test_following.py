@@ -149,7 +149,7 @@ def test_replicates_of_the_run_give_the_noise(tmp_path):
 def test_the_report_shows_what_changed(tmp_path):
     table, changes = followed(tmp_path, {"b2": "reads"})
     results = conditions.Conditions(
-        {"condition": "day"}, None, None, {"one": "CASS1F"}, table.to_pandas(), changes.to_pandas()
+        {"condition": "day"}, None, None, {"one": "CASS1F"}, table.to_pandas(), changes.to_pandas(), None
     )
     made = conditions._changes(results)
     assert "A, 2 → 10, clones: 1 expanded, 1 new, 1 contracted, 0 lost; 4 tested" in made["description"]

@@ -86,7 +86,7 @@ def test_a_planted_difference_has_the_means_and_the_p_of_plain_lines(results):
 def test_alpha_beta_cells_have_the_tests_that_they_have_without_gamma_delta_cells(results):
     without, compared, *_ = results
     assert not (without / "gamma_delta_tests.parquet").exists()
-    for name in ("tests", "told", "steps", "changes"):
+    for name in ("tests", "measures", "told", "steps", "changes"):
         paths = (folder / f"{name}.parquet" for folder in (without, compared))
         found, expected = (tables.read(path) for path in paths)
         assert found.equals(expected)

@@ -5,6 +5,7 @@ from itertools import combinations
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import receptor_names
+from airrvec.core.schema.comparison import N_MEASURED
 from airrvec.synthetic import generation
 
 import clone_tables
@@ -163,7 +164,7 @@ def conditions(folder, clustered, compared):
     parts = {"clusters": folder / "clusters", "comparison": folder / "comparison"}
     out = condition_runs.compare(folder, folder / "clones", "treatment", **parts)
     described = frames(folder / "described", ("diversity",))
-    return {**frames(out, ("tests", "told")), **described}
+    return {**frames(out, ("tests", "told", "measures")), **described}
 
 
 def test_diversity_of_samples(conditions):
@@ -184,6 +185,26 @@ def test_diversity_of_samples(conditions):
     # Chao1: the receptors not seen are 69/70 · 50²/(2 · 10).
     unseen = 69 / 70 * 50**2 / 20
     assert found.loc["s3", "hill_0_at_coverage"] == pytest.approx(60 + unseen * (1 - ratio**70))
+
+
+def test_the_numbers_of_samples_are_those_that_the_tests_compare(conditions):
+    measures, tests = conditions["measures"], conditions["tests"]
+    keys = ["measure", "feature", "species", "chains"]
+    assert not measures.duplicated(["sample_id", *keys]).any()
+    assert (measures.groupby(keys, dropna=False).size() == len(SAMPLES)).all()
+    assert dict(zip(measures["sample_id"], measures["value"], strict=True)) == SAMPLES
+    means = measures.pivot_table(index=keys, columns="value", values="number", dropna=False).reset_index()
+    both = tests[tests["mean_1"].notna()].merge(means, on=keys, how="left")
+    numbers = both.groupby("measure")["x"].agg(["size", "count"])
+    np.testing.assert_array_equal(numbers["count"], numbers["size"].clip(upper=N_MEASURED))
+    drawn = both[both["x"].notna()]
+    assert {"v_gene", "cluster", "hill_1_at_coverage"} <= {*drawn["measure"]}
+    for side in (1, 2):
+        value = drawn[f"value_{side}"].iloc[0]
+        np.testing.assert_allclose(drawn[f"mean_{side}"], drawn[value])
+    left_out = both[both["x"].isna()]
+    lowest = drawn.groupby("measure")["p"].max()
+    assert (left_out["p"] >= left_out["measure"].map(lowest)).all()
 
 
 def test_distances_of_samples(folder, compared):

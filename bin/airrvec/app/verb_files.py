@@ -181,7 +181,10 @@ def _figures(*stems: str) -> tuple[str, ...]:
     return tuple(f"{stem}.{kind}" for stem in stems for kind in ("svg", "png"))
 
 
-CONDITIONS = (*_both("tests", "told", "steps", "changes"), "conditions.qc.json")  # with --compare-by
+CONDITIONS = (
+    *_both("tests", "measures", "told", "steps", "changes"),
+    "conditions.qc.json",
+)  # with --compare-by
 HLA = (*_both("hla"), "hla.qc.json")  # of cluster, with HLA in the samplesheet
 # Verb → the names of its results, if they are the same for all inputs.
 TOGETHER = {

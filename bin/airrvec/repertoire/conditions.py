@@ -13,7 +13,7 @@ from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.core.progress import step
-from airrvec.core.schema.comparison import SIMILARITIES
+from airrvec.core.schema.comparison import N_MEASURED, SIMILARITIES
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 from airrvec.core.seeds import generator
 from airrvec.repertoire.diversity import FEW_CELLS
@@ -158,6 +158,41 @@ def not_measured(made: list[Measured], designs: list[Design]) -> list[dict]:
             about = {"measure": one.measure, "species": one.species, "chains": one.chains}
             rows.append({**about, "samples": unknown})
     return rows
+
+
+def measures_table(made: list[Measured], tests: pa.Table, samples: pd.DataFrame, column: str) -> pa.Table:
+    """
+    Return `airrvec.core.schema.CONDITION_MEASURES`: the numbers of samples with a value of the column.
+
+    Parameters
+    ----------
+    made : list of Measured
+    tests : pyarrow.Table
+        From `tests_table`; of each measure, the features with the smallest p are kept.
+    samples : DataFrame
+        Index ``sample_id``; ``donor`` and the column.
+    column : str
+        Metadata column whose values are compared.
+    """
+    known = samples[samples[column].notna()]
+    keys = ["measure", "feature", "species", "chains"]
+    lowest = tests.to_pandas().groupby(keys, dropna=False, sort=False)["p"].min().sort_values(kind="stable")
+    lowest = lowest.groupby(level="measure", sort=False).head(N_MEASURED)
+    kept = {tuple(None if pd.isna(part) else part for part in key) for key in lowest.index}
+    about = {"condition": column, "value": known[column].astype(str), "donor": known["donor"].astype(str)}
+    parts = []
+    for one in made:
+        numbers = one.table.reindex(known.index)
+        for feature in one.table.columns:
+            key = (one.measure, feature or None, one.species, one.chains)
+            if not feature or key in kept:
+                part = (
+                    dict(zip(keys, key, strict=True)) | about | {"number": numbers[feature].to_numpy(float)}
+                )
+                parts.append(pd.DataFrame({"sample_id": known.index, **part}, index=known.index))
+    frame = pd.concat(parts) if parts else pd.DataFrame(columns=schema.CONDITION_MEASURES.names)
+    frame = frame.reindex(columns=schema.CONDITION_MEASURES.names)
+    return pa.Table.from_pandas(frame, schema.CONDITION_MEASURES, preserve_index=False)
 
 
 # --- Tests

@@ -108,6 +108,7 @@ CHAPTERS = (
         (
             "airrvec_differences",
             "airrvec_conditions_designs",
+            "airrvec_conditions_dots",
             "airrvec_conditions_tests",
             "airrvec_conditions_changes",
             "airrvec_conditions_told",

@@ -190,6 +190,10 @@ READINGS = {
         "which values are compared, within what, and whether anything can be significant.",
         "Look at the confounders: where one is named, what differs may be the batch or the depth.",
     ),
+    "airrvec_conditions_dots": Reading(
+        "whether the dots of two values lie apart, and how large the difference is beside their spread.",
+        "Chosen by their FDR: the figures show the clearest differences of many, of which some are chance.",
+    ),
     "airrvec_conditions_tests": Reading(
         "rows with an FDR of at most 0.05, and the size of their difference.",
         "No finding is not equality: with few donors, no difference can be significant.",

@@ -14,7 +14,7 @@ process COMPARE_CONDITIONS {
     val library
 
     output:
-    path('{tests,told,steps,changes,gamma_delta_tests}.{parquet,tsv}'), emit: tables, optional: true
+    path('{tests,measures,told,steps,changes,gamma_delta_tests}.{parquet,tsv}'), emit: tables, optional: true
     path 'conditions.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('conditions'), val('all_samples'), emit: ended
@@ -33,6 +33,6 @@ process COMPARE_CONDITIONS {
 
     stub:
     """
-    touch {tests,told,steps,changes${gamma_delta ? ',gamma_delta_tests' : ''}}.{parquet,tsv} conditions.qc.json versions.yml
+    touch {tests,measures,told,steps,changes${gamma_delta ? ',gamma_delta_tests' : ''}}.{parquet,tsv} conditions.qc.json versions.yml
     """
 }

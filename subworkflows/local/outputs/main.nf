@@ -40,7 +40,7 @@ def ofOptions(settings, plan, ids) {
         [settings.annotate, { -> ofAnnotation(settings, ids) }],
         [settings.cluster, { -> tablesIn('clusters', ['clusters', 'members', 'motifs', 'references', 'hla']) + inFolder('clusters', ['logos.svg', 'logos.png']) }],
         [settings.compare, { -> tablesIn('comparison', ['pairs', 'public', 'samples_pca']) + ['comparison/sample_vectors.parquet'] }],
-        [settings.compare_by, { -> tablesIn('comparison', ['tests', 'told', 'steps', 'changes']) + tablesIn('gamma_delta', ['tests']) }],
+        [settings.compare_by, { -> tablesIn('comparison', ['tests', 'measures', 'told', 'steps', 'changes']) + tablesIn('gamma_delta', ['tests']) }],
         [!settings.skip_map, { -> inFolder('map', ['map.parquet', 'map.html']) }],
     ]
     return parts.findAll { asked, _names -> asked }.collectMany { _asked, names -> names.call() }

@@ -38,6 +38,7 @@ from airrvec.core.schema.clones import (
 from airrvec.core.schema.comparison import (
     CHANGE_WORDS,
     CHANGES,
+    CONDITION_MEASURES,
     CONDITION_TESTS,
     CONDITION_TOLD,
     MEASURES,
@@ -163,6 +164,7 @@ __all__ = [
     "COLLECTED_RECEPTORS",
     "COMPARISONS",
     "COMPLEXITY",
+    "CONDITION_MEASURES",
     "CONDITION_TESTS",
     "CONDITION_TOLD",
     "COUNTED_CLONES",

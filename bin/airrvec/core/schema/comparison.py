@@ -182,6 +182,27 @@ CONDITION_TESTS = published(
     twin=True,
 )
 
+N_MEASURED = 100  # features of a measure whose numbers are written
+CONDITION_MEASURES = published(
+    "condition_measures",
+    "comparison/measures.parquet",
+    "What the tests compare: one row per sample with a value of `--compare_by`, measure and feature. Of each"
+    f" measure, the {N_MEASURED} features with the smallest p; similarities of samples are in `pairs`.",
+    string("condition", "Metadata column of `--compare_by`"),
+    string("value", "Its value for the sample"),
+    SAMPLE_ID,
+    DONOR,
+    string(
+        "measure",
+        measures_in_words({name: words for name, words in MEASURES.items() if name not in SIMILARITIES}),
+    ),
+    string("feature", "Gene, locus, cluster or organism", null="the measure has no features"),
+    SPECIES_COLUMN.but(null="cells of all species"),
+    CHAINS_COLUMN.but(null="cells of all classes"),
+    float64("number", "What is measured of the sample", null="not measured, as of too few cells or clones"),
+    twin=True,
+)
+
 TOLD_BY = {
     "sheet": "a column of the samplesheet",
     "cells": "numbers of cells and clones, as logarithms",

@@ -55,6 +55,7 @@ class Conditions:
     centres: dict[str, str]
     steps: pd.DataFrame
     changes: pd.DataFrame
+    measures: pd.DataFrame
 
 
 def read_conditions(comparison: Path | None, clusters: Path | None) -> Conditions | None:
@@ -65,12 +66,12 @@ def read_conditions(comparison: Path | None, clusters: Path | None) -> Condition
     if clusters is not None and (clusters / "clusters.parquet").exists():
         table = tables.read(clusters / "clusters.parquet", ["cluster_id", "centre"])
         centres = dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    tests, told, steps, changes = (
+    tests, told, steps, changes, measures = (
         tables.read(comparison / f"{name}.parquet").to_pandas()
-        for name in ("tests", "told", "steps", "changes")
+        for name in ("tests", "told", "steps", "changes", "measures")
     )
     counts = json.loads((comparison / "conditions.qc.json").read_text())
-    return Conditions(counts, tests, told, centres, steps, changes)
+    return Conditions(counts, tests, told, centres, steps, changes, measures)
 
 
 def condition_sections(results: Conditions) -> list[dict]:
