@@ -32,6 +32,7 @@ from airrvec.report.sections import (
     methods,
     pathogens,
     quality,
+    shared_clones,
 )
 from airrvec.report.sections import missing as report_missing
 from airrvec.report.sections import samples as report_samples
@@ -113,6 +114,9 @@ PARTS = {
         lambda args: conditions.read_conditions(args.comparison, args.clusters),
         conditions.condition_sections,
         conditions.condition_lines,
+    ),
+    "shared clones": Part(
+        lambda args: shared_clones.read_shared(args.clones, args.comparison), shared_clones.shared_sections
     ),
     "benchmark": Part(
         lambda args: benchmark.read_benchmark(args.benchmark),

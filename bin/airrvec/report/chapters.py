@@ -111,6 +111,8 @@ CHAPTERS = (
             "airrvec_conditions_dots",
             "airrvec_conditions_tests",
             "airrvec_conditions_changes",
+            "airrvec_conditions_shared",
+            "airrvec_conditions_over_time",
             "airrvec_conditions_told",
             "airrvec_comparison_overlap",
             "airrvec_comparison_pca",

@@ -202,6 +202,14 @@ READINGS = {
         "clones at the top, and how many of a step are expanded, contracted, new or lost.",
         "Not a response, without replicates: two bleeds of a donor differ by more than sampling.",
     ),
+    "airrvec_conditions_shared": Reading(
+        "points far from the diagonal, and coloured ones; a clone at the edge was not seen in one sample.",
+        "Not lost or new by itself: a small sample misses most small clones.",
+    ),
+    "airrvec_conditions_over_time": Reading(
+        "bands that grow or shrink from one bar to the next.",
+        "Not the whole repertoire: the bars are a few clones, chosen because they are large somewhere.",
+    ),
     "airrvec_conditions_told": Reading(
         "whether the vectors tell the values apart better than genes, depth and clonality do.",
         "Read the p first: with few donors, a high share is often chance.",
