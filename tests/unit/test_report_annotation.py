@@ -269,7 +269,7 @@ def test_hostile_words_pass_through_multiqc_as_words(folder):
     table = page[page.index('id="airrvec_annotation_top_plot_table"') :]
     found = Cells(table[: table.index("</table>")])
     assert found.elements <= {"td", "a", "div", "span"}
-    assert found.links == ["https://x.org/a,b?c='1'&d=2"]
+    assert found.links == ["#airrvec_clones?search=CASSIRSAYEQYF", "https://x.org/a,b?c='1'&d=2"]
     assert found.cells["epitope"] == hostile
     assert found.cells["antigen_gene"] == "12e45"
     assert (found.cells["id"], found.cells["nearest_id"]) == ("123456789012345678901234", "1e2")
