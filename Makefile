@@ -21,6 +21,8 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 RESULTS  ?= results/demo
 LABELLED ?= $(firstword $(wildcard ../shared/data/vdjdb/vdjdb_full_2023-06-01.txt.gz) assets/demo/dash_human.csv)
 JOBS     ?= 2
+# Of the tests that run Nextflow, which waits for its tasks.
+RUNS_AT_ONCE ?= $(shell echo $$(($(JOBS) + 1)))
 CASES    ?= 10000
 SECONDS  ?= 600
 RUNS     ?= 100
@@ -110,7 +112,7 @@ faults: $(TEST_ENV) ## Run the tests that docs/reliability.md names
 	done; exit $$status
 
 pipeline: $(TEST_ENV) ## Run the tests that run Nextflow
-	$(IN_ORDER) tests/pipeline -n $(JOBS) --dist loadfile -q --durations 10
+	$(IN_ORDER) tests/pipeline -n $(RUNS_AT_ONCE) --dist loadfile -q --durations 10
 
 docs: $(DOCS_ENV) ## Build the documentation as a site in site/; a link or anchor that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(dir $(DOCS_ENV))bin/mkdocs build --strict # --quiet would make --strict pass
