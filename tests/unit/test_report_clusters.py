@@ -1,6 +1,6 @@
 """Words of the report on clusters."""
 
-from airrvec.report.sections.clusters import Clusters, cluster_answer, cluster_sections
+from airrvec.report.sections.clusters import Clusters, cluster_answer, cluster_sections, references_words
 
 import pandas as pd
 import pytest
@@ -17,3 +17,11 @@ def test_a_radius_of_zero_is_explained(radius):
     assert answer.startswith("1 cluster of β chains holds 2 of 5 receptors")
     assert answer.endswith("; at radius 0, neighbours have equal vectors.") == (radius == 0)
     assert ("A larger <code>--cluster_chance</code> allows it." in words) == (radius == 0)
+
+
+def test_references_in_a_cluster_are_counted_by_epitope():
+    """A reference of two epitopes counts for both; of many epitopes the first three are named."""
+    epitopes = ["B", "A;B", "B", None, "C", "D", "E", "X"]
+    references = pd.DataFrame({"cluster_id": [*["k"] * 7, "other"], "epitope": epitopes})
+    assert references_words(references, "k") == "B 3; A 1; C 1; 2 other epitopes"
+    assert references_words(references, "none") == ""

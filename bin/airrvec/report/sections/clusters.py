@@ -76,6 +76,7 @@ def motif(cluster) -> str:
 # --- Clusters in the MultiQC report: number and sizes, largest clusters with logos
 
 N_TOP = 50  # rows in the table
+N_EPITOPES = 3  # of the references in a cluster
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
 
@@ -88,13 +89,14 @@ class Clusters:
     clusters: pd.DataFrame
     logos: bytes | None
     titles: dict[tuple[str, str], str]
+    references: pd.DataFrame | None = None  # `airrvec.core.schema.CLUSTER_REFERENCES`; None without calls
 
 
 def read_clusters(folder: Path | None) -> Clusters | None:
     """Return the results; None if the folder has none."""
     if folder is None or not (folder / "clusters.qc.json").exists():
         return None
-    logos = folder / "logos.png"
+    logos, near = folder / "logos.png", folder / "references.parquet"
     counts = json.loads((folder / "clusters.qc.json").read_text())
     titles = group_titles(counts["groups"])
     return Clusters(
@@ -102,6 +104,7 @@ def read_clusters(folder: Path | None) -> Clusters | None:
         with_group_titles(tables.read(folder / "clusters.parquet").to_pandas(), titles),
         logos.read_bytes() if logos.exists() else None,
         titles,
+        tables.read(near).to_pandas() if near.exists() else None,
     )
 
 
@@ -109,7 +112,7 @@ def cluster_sections(results: Clusters) -> list[dict]:
     """Return the sections of the report."""
     sections = [_overview(results)]
     if len(results.clusters):
-        sections += [_sizes(results.clusters), _largest(results.clusters)]
+        sections += [_sizes(results.clusters), _largest(results)]
     if results.logos:
         sections.append(_logos(results.logos))
     return sections
@@ -136,6 +139,9 @@ def cluster_answer(results: Clusters) -> str:
     if len(results.clusters):
         largest = results.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
         words += f" The largest cluster has {largest['n_receptors']:,} receptors: {motif(largest)}."
+    if results.references is not None:
+        n = results.references["cluster_id"].nunique()
+        words += f" References lie in {counted(n, 'cluster')}."
     return words
 
 
@@ -208,7 +214,17 @@ def _sizes(clusters: pd.DataFrame) -> dict:
     )
 
 
-def _largest(clusters: pd.DataFrame) -> dict:
+def references_words(references: pd.DataFrame, cluster_id: str) -> str:
+    """Return the references in a cluster by epitope, the most frequent first, as text: ``A 12; B 1``."""
+    inside = references.loc[references["cluster_id"] == cluster_id, "epitope"].dropna()
+    counts = inside.str.split(";").explode().value_counts(sort=False)
+    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    more = f"; {counted(len(order) - N_EPITOPES, 'other epitope')}" if len(order) > N_EPITOPES else ""
+    return "; ".join(f"{epitope} {n:,}" for epitope, n in order[:N_EPITOPES]) + more
+
+
+def _largest(results: Clusters) -> dict:
+    clusters = results.clusters
     shown = clusters.sort_values("n_receptors", ascending=False, kind="stable").head(N_TOP)
     numbers = cluster_numbers(clusters)
     data = {
@@ -221,6 +237,11 @@ def _largest(clusters: pd.DataFrame) -> dict:
             **_antigen(row),
             "carrying": 100 * row.n_with_epitope / row.n_receptors if row.epitope_fdr <= MAX_FDR else None,
             "epitope_fdr": row.epitope_fdr,
+            **(
+                {}
+                if results.references is None
+                else {"references": text_cell(references_words(results.references, row.cluster_id))}
+            ),
             "samples": row.n_samples,
             "cells": row.n_cells if pd.notna(row.n_cells) else None,
             **named_chain_cells(row.centre),
@@ -233,6 +254,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
         for row in tables.named_rows(shown)
     }
     headers = _largest_headers(units_title(shown["count_unit"].dropna()))
+    if results.references is None:
+        del headers["references"]
     data, headers = with_units(data, headers, shown["count_unit"])
     return section(
         "airrvec_clusters_largest",
@@ -268,6 +291,11 @@ def _largest_headers(unit: str) -> dict[str, dict]:
             "scale": False,
             **meaning("clusters", "epitope_fdr"),
         },
+        "references": text_header(
+            "References in it",
+            "Receptors of the reference within the radius of a member, by epitope; all are in"
+            " clusters/references.tsv",
+        ),
         "samples": {"title": "Samples", **COUNT, **meaning("clusters", "n_samples")},
         "cells": {
             "title": unit,
