@@ -6,8 +6,9 @@ from pathlib import Path
 
 from airrvec.core import tables
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS
+from airrvec.figures.style import OTHER_COLOUR
 from airrvec.report import receptor_cells as cells
+from airrvec.report.looks import MARKERS, looks
 from airrvec.report.page import (
     COUNT,
     NUMBER,
@@ -96,6 +97,7 @@ N_PAIRS = 100  # in the table
 
 _TOO_MANY = " These are too many pairs for a permutation test of each: where there is no FDR, none was made."
 _NAMES = ("pairs", "samples_pca")
+_NO_VALUE = (OTHER_COLOUR, "circle-open")  # look of samples without a value of the condition
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,7 @@ def _per_cent(value: float) -> float | None:
 def _components(results: Comparison) -> dict:
     condition = results.counts["of_sample"]
     values = sorted(set(condition.values()))
+    chosen = looks([values], MARKERS)
     without = f"no {results.counts['condition']}" if condition else ""  # legend of samples without a value
     tabs, names = [], []
     for title, rows in results.samples_pca.groupby("group", sort=False):
@@ -245,11 +248,11 @@ def _components(results: Comparison) -> dict:
                     "x": row.pc_1,
                     "y": row.pc_2,
                     "group": escaped(condition.get(row.sample_id, without)),
-                    "color": COLOURS[values.index(condition[row.sample_id]) % len(COLOURS)]
-                    if row.sample_id in condition
-                    else COLOURS[-1],
+                    "color": colour,
+                    "marker_symbol": marker,
                 }
                 for row in tables.named_rows(rows)
+                for colour, marker in [chosen.get(condition.get(row.sample_id), _NO_VALUE)]
             }
         )
     first = results.samples_pca.iloc[0]

@@ -2,7 +2,7 @@
 
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS
+from airrvec.report.looks import broken_words, looks
 from airrvec.report.page import (
     escaped,
     first_names,
@@ -18,6 +18,8 @@ import pandas as pd
 
 MAX_LINES = 12  # samples in a graph
 ORDERS = {0: "Clones", 1: "Effective number, order 1", 2: "Effective number, order 2"}
+_PREDICTED = ", predicted"
+_DASHES = {"solid": "dash", "dashdot": "dot"}  # of a curve → of its predicted part
 _ID = "airrvec_repertoire_rarefaction"
 _KEYS = ["species", "chains", "count_unit"]
 
@@ -104,8 +106,12 @@ def _figure(id: str, title: str, curves: pd.DataFrame, rows: pd.DataFrame, words
                     "ylab": heading,
                 }
             )
-    colours = {escaped(name): COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
-    predicted = {f"{name}, predicted": colour for name, colour in colours.items()}
+    chosen = looks([[escaped(name) for name in names]], list(_DASHES))
+    colours = {name: colour for name, (colour, _) in chosen.items()}
+    colours |= {name + _PREDICTED: colour for name, (colour, _) in chosen.items()}
+    dashes = {name: dash for name, (_, dash) in chosen.items()}
+    dashes |= {name + _PREDICTED: _DASHES[dash] for name, (_, dash) in chosen.items()}
+    words += broken_words(chosen, "solid", "Of samples with broken lines, the predicted part is dotted.")
     return section(
         id,
         ", ".join(filter(None, ["Rarefaction", title])),
@@ -124,9 +130,9 @@ def _figure(id: str, title: str, curves: pd.DataFrame, rows: pd.DataFrame, words
             "ylab": "Clones",
             "ymin": 0,
             "xmin": 0,
-            "colors": colours | predicted,
+            "colors": colours,
             "showlegend": True,
-            "dash_styles": dict.fromkeys(predicted, "dash"),
+            "dash_styles": dashes,
             "data_labels": labels,
         },
     )
@@ -139,7 +145,7 @@ def _lines(curves: pd.DataFrame, axis: str, order: int) -> dict[str, list[list[f
     for sample, points in curves.groupby("sample_id", sort=False):
         for suffix, part in (
             ("", points[points["method"] != "extrapolated"]),
-            (", predicted", points[points["method"] != "rarefied"]),
+            (_PREDICTED, points[points["method"] != "rarefied"]),
         ):
             if len(part) > 1:
                 pairs = zip(scale * part[axis], part[f"hill_{order}"], strict=True)

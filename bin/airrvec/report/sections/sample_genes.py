@@ -4,8 +4,8 @@ import re
 
 from airrvec.core import schema
 from airrvec.core.chains import GREEK
-from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
+from airrvec.report.looks import DASHES, broken_words, looks
 from airrvec.report.page import escaped, heatmap, section, unit_words, units_of, units_sentence
 
 import pandas as pd
@@ -80,7 +80,6 @@ def pairing_sections(pairing: pd.DataFrame) -> list[dict]:
 def lengths_section(lengths: pd.DataFrame) -> dict:
     """Return the line graph of CDR3 lengths, one tab per locus and species."""
     data, labels, words = [], [], set()
-    colours: dict[str, str] = {}
     for (species, locus), rows in _groups(lengths, ["species", "locus"]):
         rows, left_out = _without_few(rows)
         words.add(left_out)
@@ -98,15 +97,15 @@ def lengths_section(lengths: pd.DataFrame) -> dict:
         labels.append(
             {"name": f"{GREEK[locus]} chains{_suffix(lengths, species)}", "xlab": "CDR3 length, residues"}
         )
-        for number, name in enumerate(shown.index):
-            colours.setdefault(escaped(name), COLOURS[number % len(COLOURS)])
+    chosen = looks(data, DASHES)
+    broken = broken_words(chosen, DASHES[0], "Samples with the same colour differ in their dashes.")
     return section(
         "airrvec_repertoire_lengths",
         "CDR3 lengths",
         "Share of the cells of each sample by the length of the CDR3, without the conserved C and F or W of"
         " the junction. A repertoire without large clones gives a bell around 12 or 13 residues; a peak is a"
         f" large clone. In samples with fewer than {FEW} cells, peaks mean little.{''.join(sorted(words))}"
-        f"{units_sentence(units_of(lengths))} Counts are in <code>samples/cdr3_lengths.tsv</code>.",
+        f"{broken}{units_sentence(units_of(lengths))} Counts are in <code>samples/cdr3_lengths.tsv</code>.",
         "linegraph",
         data,
         pconfig={
@@ -115,7 +114,8 @@ def lengths_section(lengths: pd.DataFrame) -> dict:
             "ymin": 0,
             "x_decimals": False,
             "showlegend": True,
-            "colors": colours,
+            "colors": {name: colour for name, (colour, _) in chosen.items()},
+            "dash_styles": {name: dash for name, (_, dash) in chosen.items()},
             "data_labels": labels,
         },
     )
