@@ -27,8 +27,8 @@ workflow {
     main:
     def schema = "${projectDir}/nextflow_schema.json"
     // settings; tables; announced and earlier results; codes, digests of scripts; marker, as old as the run;
-    // tasks, their folders; inputs
-    def run = [tasks: [], inputs: []]
+    // tasks, their folders; parts that the report does not know to be missing; inputs
+    def run = [tasks: [], unmade: [], inputs: []]
     if (!printed(params, schema)) { // --help or --version
         values = checkedParameters(params, schema)
         rows = rowsOfSheet(values)
@@ -100,11 +100,10 @@ workflow {
         if (!settings.skip_map) {
             MAP(samples, clones, receptors, embeddings, model, results, settings, library)
             optional << MAP.out
-            results.map = MAP.out.qc
+            results.map = MAP.out.made
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
-            batches = NORMALISE.out.batches
-            EXPORT(batches, together, clones, receptors, embeddings, results, settings, library)
+            EXPORT(NORMALISE.out.batches, together, clones, receptors, embeddings, results, settings, library)
             optional << EXPORT.out
         }
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]
@@ -112,7 +111,8 @@ workflow {
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
         missing = CHECK.out.missing.mix(NORMALISE.out.missing)
         SUMMARISE(results, optional, missing, versions, settings, library)
-        SUMMARISE.out.subscribe { folder -> run.tasks.add(folder) }
+        SUMMARISE.out.folders.subscribe { folder -> run.tasks.add(folder) }
+        SUMMARISE.out.unmade.subscribe { part -> run.unmade.add(part) }
     }
     workflow.onComplete = {
         conclude(run)

@@ -16,8 +16,6 @@ from airrvec.repertoire.options import (
 import pandas as pd
 import pyarrow.compute as pc
 
-N_LOGOS = 10
-
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
@@ -34,7 +32,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.threads)
-    from airrvec.figures.logos import draw_logos
+    from airrvec.figures.logos import N_LOGOS, draw_logos
     from airrvec.repertoire import cluster_tables
     from airrvec.repertoire.cluster_tables import describe_epitopes, with_antigens
 

@@ -62,6 +62,9 @@ def parse_args(argv=None):
     parser.add_argument("--missing", type=Path, help="folder with *.missing.json: missing parts")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of each task")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
+    parser.add_argument(
+        "--handover", action="store_true", help="the run goes on with a folder to hand over: name it"
+    )
     script.add_options(parser, "outdir")
     parser.add_argument(
         "--multiqc", nargs=argparse.REMAINDER, help="make MultiQC's page of the content, with these options"
@@ -133,6 +136,7 @@ PARTS = {
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
+HANDOVER = "\nTo hand over: handover/, made after the report; its README.txt says what each file is\n"
 SUMMARISED = (
     "samples",
     "gamma_delta",
@@ -214,7 +218,7 @@ def main(argv=None):
         if name in lines:
             summary = "\n".join([summary, *(printable(line) for line in lines[name]), ""])
     unmade = [printable(line) for line in report_missing.missing_lines(missing)]
-    tables.write_text("\n".join([*unmade, summary]), args.outdir / "summary.txt")
+    tables.write_text("\n".join([*unmade, summary]) + HANDOVER * args.handover, args.outdir / "summary.txt")
     if args.multiqc is not None:
         style = args.outdir / "report.css"
         multiqc.write_page(args.outdir, ["--custom-css-file", str(style), *args.multiqc])

@@ -68,7 +68,9 @@ def run_pipeline(
 ) -> Run:
     """Run the pipeline with its results in ``folder``/results; without ``outdir``, where ``args`` tell."""
     results = ["--outdir", folder / "results"] if outdir else []
-    command = [NEXTFLOW, "run", project, *results, *args]
+    # What is handed over takes seconds: only runs of a profile make it, and those that name it.
+    spared = [] if {"-profile", "--handover"} & set(args) else ["--handover", "false"]
+    command = [NEXTFLOW, "run", project, *results, *args, *spared]
     done = subprocess.run(
         [str(part) for part in command],
         cwd=folder,

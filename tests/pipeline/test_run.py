@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import shutil
 from collections import Counter
 
@@ -15,6 +16,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pypdf
 import pytest
 import sceptr
 from pipeline_runs import ROOT, run_pipeline
@@ -36,6 +38,7 @@ PROCESSES = {
     "SUMMARISE_FEWSHOT",
     "MAP_RECEPTORS",
     "REPORT",
+    "HANDOVER",
 }
 SAMPLES = {"a": 200, "b": 200, "labelled": 415}  # rows of each table, by `wc -l` less the header
 
@@ -260,6 +263,33 @@ def test_report_and_summary_say_the_same_as_the_tables(real_run):
     assert f"{n_receptors:,} distinct receptors embedded by SCEPTR in 64 dimensions" in real_run.output
     assert f"{mean['auroc_mean'].iloc[0]:.3f}" in real_run.output
     assert f"Report: {real_run.results}/multiqc/multiqc_report.html" in real_run.output
+
+
+def test_what_is_handed_over_opens_elsewhere(real_run, tmp_path):
+    """From a zip, without the results: links lead to files, and the sheet has the table's rows."""
+    assert f"Handover: {real_run.results}/handover\n" in real_run.output
+    assert "\nTo hand over: handover/, " in (real_run.results / "summary.txt").read_text()
+    packed = shutil.make_archive(tmp_path / "handover", "zip", real_run.results / "handover")
+    shutil.unpack_archive(packed, tmp_path / "elsewhere")
+    folder = tmp_path / "elsewhere"
+    made = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    figures = ("clonal_expansion", "diversity", "rarefaction", "v_usage", "auroc_against_k", "roc_curves")
+    drawn = {f"figures/{name}.{ending}" for name in figures for ending in ("svg", "pdf", "tsv")}
+    assert made == {"README.txt", "summary.pdf", "report.html", "map.html", "clones.xlsx", *drawn}
+    links = re.findall(r'href="([^"#:{}$+)]+)"', (folder / "report.html").read_text())
+    assert "map.html" in links
+    assert all((folder / link).exists() for link in links)
+    clones = table(real_run, "clones/clones.parquet")
+    sheet = pd.read_excel(folder / "clones.xlsx", sheet_name="Clones")
+    assert list(sheet.columns) == list(clones.columns)
+    assert sheet["clone_id"].tolist() == clones["clone_id"].tolist()
+    assert sheet["n_cells"].tolist() == clones["n_cells"].tolist()
+    text = " ".join(
+        " ".join(page.extract_text() for page in pypdf.PdfReader(folder / "summary.pdf").pages).split()
+    )
+    n_receptors = table(real_run, "receptors/receptors.parquet").query("n_samples > 0").shape[0]
+    assert f"2 samples have {n_receptors:,} distinct receptors" in text
+    assert "T-cell receptors were analysed with airrvec" in text
 
 
 def test_pipeline_info_names_versions_and_reports(real_run):

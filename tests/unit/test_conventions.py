@@ -84,6 +84,7 @@ OPTIONAL = {
         "describe_samples",
         "embed_background",
         "export_sce",
+        "handover",
         "map_receptors",
     ),
     "merge_references",

@@ -16,8 +16,8 @@ KINDS = ("input", "result")
 # Folders of results that a run fills and cleans, as in subworkflows/local/published/main.nf.
 FOLDERS = (
     *("airr", "analyses", "anndata", "annotation", "benchmark", "cells", "chains", "clones", "clusters"),
-    *("comparison", "embeddings", "gamma_delta", "map", "models", "multiqc", "r", "receptors", "rejects"),
-    "samples",
+    *("comparison", "embeddings", "gamma_delta", "handover", "map", "models", "multiqc", "r", "receptors"),
+    *("rejects", "samples"),
 )
 
 _ESCAPES = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}

@@ -199,6 +199,8 @@ def plan(
     per_sample = {"EXPORT_SCE": len(samples)}
     unlabelled_cells = cells - (samples[-1].cells if encoders else 0)
     n_samples = len(samples) - bool(encoders)
+    # One task goes on after the report.
+    ordered = sorted({**further, "REPORT": 1}.items(), key=lambda process: process[0] == "HANDOVER")
     merging = [("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes)]
     # Process, tasks, work, unit of work, units per second, bytes written.
     steps = [
@@ -219,7 +221,7 @@ def plan(
             if annotation
             else []
         ),
-        *((name, tasks, None, None, None, None) for name, tasks in {**further, "REPORT": 1}.items()),
+        *((name, tasks, None, None, None, None) for name, tasks in ordered),
     ]
     lines = [_line(*step, request=resources[step[0]]) for step in steps]
     return pa.Table.from_pylist(lines, schema=PLAN)

@@ -28,6 +28,7 @@ PARTS = {
     "map": "Map",
     "export": "Export",
     "report": "Report",
+    "handover": "Handover",
 }
 
 

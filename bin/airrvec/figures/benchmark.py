@@ -73,7 +73,11 @@ def auroc_against_k(summary: pa.Table, titles: Titles, stem: str | Path) -> None
         Path without suffix; ``.svg`` and ``.png`` are written.
     """
     data = default_view(summary.to_pandas())
-    data = data[data["epitope"] == MEAN]
+    save(auroc_figure(data[data["epitope"] == MEAN], titles), stem)
+
+
+def auroc_figure(data: pd.DataFrame, titles: Titles):
+    """Return the figure of `auroc_against_k`, of the means over epitopes in one setting."""
     rules = ordered_settings(data["rule"])
     figure, axes = panels(len(rules), 5.2, 4.2, sharey=True)
     for axis, rule in zip(axes.flat, rules, strict=False):
@@ -98,7 +102,7 @@ def auroc_against_k(summary: pa.Table, titles: Titles, stem: str | Path) -> None
         axis.grid(alpha=0.3)
     axes[0, 0].set_ylabel("AUROC, mean over epitopes")
     _legend(figure, axes[0, 0])
-    save(figure, stem)
+    return figure
 
 
 def _legend(figure, axis) -> None:
@@ -125,7 +129,11 @@ def roc_curves(roc: pa.Table, titles: Titles, stem: str | Path) -> None:
     stem : str or Path
         Path without suffix; ``.svg`` and ``.png`` are written.
     """
-    data = default_view(roc.to_pandas(), one_rule=True)
+    save(roc_figure(default_view(roc.to_pandas(), one_rule=True), titles), stem)
+
+
+def roc_figure(data: pd.DataFrame, titles: Titles):
+    """Return the figure of `roc_curves`, of the curves of one rule and setting."""
     epitopes = list(data.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique())
     figure, axes = panels(len(epitopes), 3.6, 3.6, sharex=True, sharey=True)
     for axis, epitope in zip(axes.flat, epitopes, strict=False):
@@ -140,7 +148,7 @@ def roc_curves(roc: pa.Table, titles: Titles, stem: str | Path) -> None:
         axis.set_ylabel("True-positive rate")
         axis.label_outer()
     _legend(figure, axes[0, 0])
-    save(figure, stem)
+    return figure
 
 
 def _draw_roc(axis, line: pd.DataFrame, label: str, look: dict) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path as FilePath
 from airrvec.core import innate
 from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.progress import step
+from airrvec.core.tables import named_rows
 from airrvec.figures.style import plt, save
 from airrvec.repertoire.cluster_tables import letter_heights
 
@@ -20,6 +21,7 @@ from matplotlib.transforms import Affine2D
 
 # Okabe and Ito's colours: acidic, basic, polar; the others are black.
 _COLOURS = {"DE": "#D55E00", "HKR": "#0072B2", "CGNQSTY": "#009E73", "AFILMPVW": "#000000"}
+N_LOGOS = 10  # clusters of a run that are drawn
 WIDTH = 0.95  # of a letter, in positions
 SMALLEST = 0.01  # bits; a lower letter is not visible
 
@@ -28,11 +30,25 @@ SMALLEST = 0.01  # bits; a lower letter is not visible
 def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: FilePath) -> None:
     """Draw junction logos of the ``n`` largest clusters, one row each, to ``stem``.svg and ``stem``.png."""
     shown = clusters.to_pandas().sort_values("n_receptors", ascending=False, kind="stable").head(n)
-    frequency_groups = positions.to_pandas().groupby(["cluster_id", "locus"])
+    save(logos(shown, positions.to_pandas()), stem)
+
+
+def logos(shown: pd.DataFrame, positions: pd.DataFrame):
+    """
+    Return a figure with a row of logos for each cluster.
+
+    Parameters
+    ----------
+    shown : DataFrame
+        Rows of `airrvec.core.schema.CLUSTERS`, in the order of the figure.
+    positions : DataFrame
+        `airrvec.core.schema.CLUSTER_MOTIFS` of these clusters, and any others.
+    """
+    frequency_groups = positions.groupby(["cluster_id", "locus"])
     figure, axes = plt.subplots(
         len(shown), 2, figsize=(8, 1.1 * len(shown)), squeeze=False, layout="constrained"
     )
-    for row, cluster in zip(axes, shown.itertuples(), strict=True):
+    for row, cluster in zip(axes, named_rows(shown), strict=True):
         for axis, locus in zip(row, ("TRA", "TRB"), strict=True):
             if locus not in CHAIN_LOCI[cluster.chains]:
                 axis.set_visible(False)
@@ -47,7 +63,7 @@ def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: FilePath) 
             axis.set_yticks([0, 2, 4])
             axis.tick_params(labelsize=7)
             axis.set_ylabel("bits", fontsize=7)
-    save(figure, stem)
+    return figure
 
 
 def draw_logo(frequencies: pd.DataFrame, axis) -> None:

@@ -17,6 +17,9 @@ _MARKERS = "osD^vPX"
 
 # Names of shapes within an SVG are random otherwise.
 matplotlib.rcParams["svg.hashsalt"] = "airrvec"
+# TrueType, as programs that edit figures read it.
+matplotlib.rcParams["pdf.fonttype"] = 42
+_WITHOUT_DATE = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 def panels(n: int, width: float, height: float, **shared):
@@ -50,17 +53,17 @@ def escape_mathtext(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def save(figure, stem: str | Path) -> None:
-    """Write a figure as ``stem``.svg and ``stem``.png, and close it."""
+def save(figure, stem: str | Path, suffixes: tuple[str, ...] = (".svg", ".png")) -> None:
+    """Write a figure as ``stem``.svg and ``stem``.png, or other formats, without dates, and close it."""
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
         figure.set_layout_engine("none")  # done once for both files
-    for suffix in (".svg", ".png"):
+    for suffix in suffixes:
         with atomic_path(Path(f"{stem}{suffix}")) as temporary:
             figure.savefig(
                 temporary,
                 format=suffix[1:],
                 dpi=150,
-                metadata={"Date": None} if suffix == ".svg" else None,
+                metadata=_WITHOUT_DATE.get(suffix),
             )
     plt.close(figure)

@@ -23,6 +23,7 @@ process REPORT {
     path versions, stageAs: 'versions/?/*'
     path config, stageAs: 'config/?/*' // multiqc_config.yml, and --multiqc_config
     val title
+    val handover // boolean: whether the summary names its folder
     val library
 
     output:
@@ -30,6 +31,7 @@ process REPORT {
     path 'multiqc_report_data', emit: data
     path 'summary.txt', emit: summary
     path 'software_versions.yml', emit: versions
+    path 'content/*_mqc.json', emit: sections
 
     script:
     def args = task.ext.args ?: ''
@@ -45,14 +47,14 @@ process REPORT {
         --described described --clones clones --gamma-delta gamma_delta --benchmark benchmark --analyses analyses --annotation annotation --calls calls \\
         --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
-        --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content \\
+        --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content ${handover ? '--handover' : ''} \\
         --multiqc ${configs} ${title ? "--title '${title}'" : ''} ${args}
     mv content/summary.txt content/software_versions.yml .
     """
 
     stub:
     """
-    mkdir multiqc_report_data
-    touch multiqc_report.html summary.txt software_versions.yml
+    mkdir multiqc_report_data content
+    touch multiqc_report.html summary.txt software_versions.yml content/airrvec_brief_findings_mqc.json
     """
 }

@@ -90,7 +90,16 @@ def resultsText(run, problems) {
     attempt(problems, 'ro-crate-metadata.json could not be written', again) { writeCrate(run, (rows ?: []).findAll { row -> row.sha256 }) }
     // Without a manifest, nothing says which files are of this run.
     def moved = rows ? attempt(problems, 'files of earlier runs could not be moved to previous/', again) { putAside(run, root, folders) } : ''
-    return "\n${summary.text}\nReport: ${outdir}/multiqc/multiqc_report.html\n${moved ?: ''}"
+    return "\n${summary.text}\nReport: ${outdir}/multiqc/multiqc_report.html\n${handedOver(run, root, folders)}${moved ?: ''}"
+}
+
+// What became of the folder that is made after the report.
+def handedOver(run, root, folders) {
+    def readme = root.resolve('handover/README.txt')
+    def made = run.settings.handover && readme.exists() && isPublished(linkOrFile(root, 'handover/README.txt'), run.marker, folders)
+    def lost = run.unmade.collect { part -> "  ${part.part.capitalize()} ${part.name}: ${part.reason}\n".toString() }.sort()
+    def told = lost ? "MISSING: ${lost.size()} ${lost.size() == 1 ? 'part' : 'parts'} could not be made after the report\n${lost.join()}" : ''
+    return told + (made ? "Handover: ${run.settings.outdir}/handover\n" : '')
 }
 
 // What is never put aside: each run replaces it, or goes on from it.

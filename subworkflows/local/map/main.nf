@@ -30,14 +30,14 @@ workflow MAP {
         library.map_receptors,
     )
 
-    qc = MAP_RECEPTORS.out.qc
+    made = MAP_RECEPTORS.out.qc.mix(MAP_RECEPTORS.out.results.flatten().filter { file -> file.extension == 'html' })
     asked = cells.map { _files -> ['map', 'all_samples'] }
     ended = MAP_RECEPTORS.out.ended
     missing = MAP_RECEPTORS.out.missing
     versions = MAP_RECEPTORS.out.versions
 
     emit:
-    qc = qc // channel: file
+    made = made // channel: file, map.qc.json and map.html
     asked = asked // channel: [ part, name ]
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file

@@ -42,6 +42,7 @@ def ofOptions(settings, plan, ids) {
         [settings.compare, { -> tablesIn('comparison', ['pairs', 'public', 'samples_pca']) + ['comparison/sample_vectors.parquet'] }],
         [settings.compare_by, { -> tablesIn('comparison', ['tests', 'measures', 'told', 'steps', 'changes']) + tablesIn('gamma_delta', ['tests']) }],
         [!settings.skip_map, { -> inFolder('map', ['map.parquet', 'map.html']) }],
+        [settings.handover, { -> inFolder('handover', ['README.txt', 'summary.pdf', 'report.html', 'map.html', 'clones.xlsx', 'calls.xlsx', 'figures/']) }],
     ]
     return parts.findAll { asked, _names -> asked }.collectMany { _asked, names -> names.call() }
 }

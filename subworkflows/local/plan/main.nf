@@ -57,6 +57,7 @@ def otherTasks(settings, plan, encoders) {
         CLUSTER_RECEPTORS: settings.cluster ? 1 : 0,
         COMPARE_SAMPLES: settings.compare ? 1 : 0,
         MAP_RECEPTORS: settings.skip_map ? 0 : 1,
+        HANDOVER: settings.handover ? 1 : 0,
     ]
     return parts.findAll { _name, tasks -> tasks }
 }

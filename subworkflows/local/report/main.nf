@@ -1,8 +1,9 @@
-// The report, from what all parts of the run have made, and parts that could not be made.
+// The report, from what all parts of the run have made, and parts that could not be made; and what is handed over.
 
+include { HANDOVER  } from '../../../modules/local/handover/main'
 include { REPORT    } from '../../../modules/local/report/main'
 include { byName    } from '../files/main'
-include { lostParts } from '../missing/main'
+include { lostParts ; readMissing } from '../missing/main'
 
 workflow SUMMARISE {
     take:
@@ -20,6 +21,7 @@ workflow SUMMARISE {
     lost = lostParts(asked, ended).toSortedList { a, b -> "${a.part} ${a.name}" <=> "${b.part} ${b.name}" }
     software = optional.inject(versions) { all, part -> all.mix(part.versions) }
     files = results.collectEntries { kind, made -> [kind, byName(made)] }
+    title = settings.multiqc_title ?: ''
     REPORT(
         files.normalised,
         files.collected,
@@ -35,15 +37,38 @@ workflow SUMMARISE {
         files.comparison,
         files.trained,
         files.measured,
-        results.map.toList(),
+        results.map.filter { file -> file.extension == 'json' }.toList(),
         byName(absent),
         lost,
         software.toSortedList { a, b -> a.toString() <=> b.toString() },
         ["${projectDir}/assets/multiqc_config.yml", settings.multiqc_config].findAll { path -> path }.collect { path -> file(path, glob: false) },
-        settings.multiqc_title ?: '',
+        title,
+        settings.handover,
         library.report,
     )
+    made = software.mix(REPORT.out.versions)
+    unmade = channel.empty() // told when the run ends: the report was made before
+    if (settings.handover) {
+        HANDOVER(
+            REPORT.out.html,
+            byName(REPORT.out.sections.flatten()),
+            results.map.filter { file -> file.extension == 'html' }.toList(),
+            files.described,
+            files.clones,
+            files.calls,
+            files.clusters,
+            files.comparison,
+            files.benchmark,
+            title,
+            library.handover,
+        )
+        made = made.mix(HANDOVER.out.versions)
+        handed = REPORT.out.html.map { _file -> ['handover', 'all_samples'] }
+        unmade = lostParts(handed, HANDOVER.out.ended).mix(HANDOVER.out.missing.flatten().flatMap { file -> readMissing(file) })
+    }
+    folders = made.map { file -> file.parent }
 
     emit:
-    software.mix(REPORT.out.versions).map { file -> file.parent } // channel: folder of each task, in the work folder
+    folders = folders // channel: folder of each task, in the work folder
+    unmade = unmade // channel: part, name and reason of what could not be made after the report
 }
