@@ -13,9 +13,11 @@ def test_a_part_that_fails_costs_no_other(tmp_path):
     (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")
     lines = (ROOT / "assets/demo/dash_human.csv").read_text().splitlines(keepends=True)
     (tmp_path / "labelled.csv").write_text("".join(lines[:31]))
-    (tmp_path / "fails.config").write_text("process { withName: EXPORT_AIRR { beforeScript = 'exit 3' } }\n")
+    (tmp_path / "fails.config").write_text(
+        "process { withName: 'EXPORT_AIRR|HANDOVER' { beforeScript = 'exit 3' } }\n"
+    )
     args = ("--input", "samples.csv", "--labelled", "labelled.csv", "--encoders", "random,cdr3_levenshtein")
-    args += ("--export_airr", "--analyses", "distances", "-resume")
+    args += ("--export_airr", "--analyses", "distances", "--handover", "-resume")
 
     run = run_pipeline(tmp_path, *args, "-c", "fails.config")
     assert run.status == 1, run.output
@@ -34,15 +36,22 @@ def test_a_part_that_fails_costs_no_other(tmp_path):
     for name in ("cells/b.parquet", "embeddings/sceptr.parquet", "map/map.parquet"):
         assert len(pd.read_parquet(run.results / name)) > 50
     assert not (run.results / "airr").exists()
+    # The report was made before.
+    assert (
+        "MISSING: 1 part could not be made after the report\n  Handover all_samples: its task failed, for the"
+        " reason in .nextflow.log. Run again with -resume to try it again.\n"
+    ) in run.output
+    assert not (run.results / "handover").exists()
     assert not (run.results / "benchmark").exists()
     assert len(pd.read_parquet(run.results / "analyses/distances.parquet")) > 0
 
     mended = run_pipeline(tmp_path, *args)
     assert mended.status == 0, mended.output
     ran = {task["process"].split(":")[-1] for task in mended.tasks if task["status"] == "COMPLETED"}
-    assert ran == {"EXPORT_AIRR", "REPORT"}
+    assert ran == {"EXPORT_AIRR", "REPORT", "HANDOVER"}
     assert "MISSING: 1 part could not be made\n  Benchmark cdr3_levenshtein, random: " in mended.output
     assert len(pd.read_csv(mended.results / "airr/b.tsv", sep="\t")) > 50
+    assert (mended.results / "handover/summary.pdf").stat().st_size > 10_000
 
 
 def test_a_lack_of_r_is_told_before_the_first_sample_is_read(tmp_path):

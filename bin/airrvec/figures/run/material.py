@@ -196,7 +196,8 @@ def heat_map(values: pd.DataFrame, rows: list[str], columns: list[str], label: s
     mesh = axis.pcolormesh(
         np.ma.masked_invalid(values.to_numpy(float)), cmap="Blues", vmin=0, edgecolors="white", linewidth=0.4
     )
-    axis.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=90, fontsize=FONT - 1)
+    upright = sum(map(len, columns)) > 40
+    axis.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=90 if upright else 0, fontsize=FONT - 1)
     axis.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=FONT - 1)
     axis.invert_yaxis()
     axis.tick_params(length=0)
