@@ -54,7 +54,7 @@ process REPORT {
 
     stub:
     """
-    mkdir multiqc_report_data content
+    mkdir -p multiqc_report_data content
     touch multiqc_report.html summary.txt software_versions.yml content/airrvec_brief_findings_mqc.json
     """
 }
