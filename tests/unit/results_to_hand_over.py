@@ -67,6 +67,7 @@ def _write_clones(counted: Path, results: Path) -> dict[str, tuple]:
         exact_epitope=None,
         call_probability=np.where(has_call, 0.9, np.nan),
         cluster_id=None,
+        **dict.fromkeys(schema.EVIDENCE_OF_CLONE),
     )
     columns = pa.schema([(field.name, field.type) for field in schema.CLONES])
     tables.write(
