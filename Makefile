@@ -34,6 +34,8 @@ SIZE     ?= full
 # Unit tests run in random order, with a printed seed; the others share runs, in the order of their files.
 IN_ORDER := python -m pytest -p no:randomly
 REGISTRY ?= ghcr.io/airrvec
+# Of `make sif`: where its image file goes.
+SIF      ?= $(or $(NXF_APPTAINER_CACHEDIR),results/images)
 IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
@@ -133,6 +135,23 @@ $(IMAGES): image-%:
 	    --label org.opencontainers.image.revision=$$(git rev-parse HEAD 2>&- || echo unknown) \
 	    --label org.opencontainers.image.created=$$(date --utc +%Y-%m-%dT%H:%M:%SZ) $(FROM)
 	$(PYTHON3) containers/sbom.py $(REGISTRY)/$*:$(VERSION) results/images/$*-$(VERSION).cdx.json $(ENGINE)
+
+# Nextflow looks for a file of this name in NXF_APPTAINER_CACHEDIR. Apptainer on another machine reads the tar: `make sif TAR=1`.
+IMAGE_FILE = $(subst :,-,$(subst /,-,$(REGISTRY)/airrvec:$(VERSION))).img
+.PHONY: sif
+sif: image-airrvec ## Build the core's image file for Apptainer (SIF=folder; TAR=1: only its tar, where there is no Apptainer)
+	@[[ -n "$(TAR)" || -n "$$(command -v apptainer)" ]] || \
+	    { echo "ERROR: there is no apptainer here; make sif TAR=1 makes the tar that apptainer build reads elsewhere" >&2; exit 1; }
+	@mkdir -p $(SIF); folder=$$(mktemp -d $(SIF)/.partial.XXXXXX); trap 'rm -rf $$folder' EXIT; \
+	$(ENGINE) save --output $$folder/image.tar $(REGISTRY)/airrvec:$(VERSION); \
+	if [[ -n "$(TAR)" ]]; then \
+	    chmod 644 $$folder/image.tar; mv $$folder/image.tar $(SIF)/$(IMAGE_FILE:.img=.tar); \
+	    echo "There: apptainer build $(IMAGE_FILE) docker-archive://\$$PWD/$(IMAGE_FILE:.img=.tar)"; \
+	else \
+	    apptainer build $$folder/$(IMAGE_FILE) docker-archive://$$folder/image.tar; \
+	    mv $$folder/$(IMAGE_FILE) $(SIF)/$(IMAGE_FILE); \
+	    echo "export NXF_APPTAINER_CACHEDIR=$$(realpath $(SIF))"; \
+	fi
 
 test-containers: $(TEST_ENV) ## Build the images, and run the pipeline in them with docker and podman (as root on Debian, it installs both)
 	$(IN_ORDER) tests/containers -q

@@ -63,19 +63,14 @@ def path(folder):
 
 
 @pytest.fixture(scope="session")
-def cache(folder, user, path):
-    """The folder of the image file, made of a tar as docs/guides/running.md says."""
-    if not must("docker", "images", "--quiet", IMAGE).strip():
-        options = must(MAKE_BASE, ROOT / "containers/Dockerfile", stderr=None).split()
-        must("make", "image-airrvec", f"BUILD_OPTIONS={' '.join(options)}", cwd=ROOT)
-    tar = folder / "image.tar"
-    must("docker", "save", "--output", tar, IMAGE)
-    tar.chmod(0o644)
+def cache(user, path):
+    """The folder of the image file, which `make sif` writes."""
+    options = must(MAKE_BASE, ROOT / "containers/Dockerfile", stderr=None).split()
     cache = user.make("cache")
-    build = ("env", f"--chdir={cache}", "apptainer", "build", FILE, f"docker-archive://{tar}")
-    built = user.call(*build, PATH=path)
-    assert built.returncode == 0, built.stdout
-    tar.unlink()
+    words = ("make", "sif", f"SIF={cache}", f"BUILD_OPTIONS={' '.join(options)}")
+    printed = must(*words, cwd=ROOT, env={**os.environ, "PATH": path})
+    assert f"export NXF_APPTAINER_CACHEDIR={cache}" in printed
+    assert sorted(file.name for file in cache.iterdir()) == [FILE]
     return cache
 
 
