@@ -91,7 +91,9 @@ REPORT = (
         Mark(f"{_part('samples')} details summary", "usual rejects"),
         *_headers(_part("samples"), "Rows read", "Cells", "Receptors", "Kept", "Paired", "Functional"),
     ),
-    _shot(_part("chain_pairing"), *_legend(_part("chain_pairing"), "single pair", "orphan VJ", "extra VJ")),
+    _shot(
+        _part("chain_pairing"), *_legend(_part("chain_pairing"), "(single pair)", "(orphan VJ)", "(extra VJ)")
+    ),
     _shot(_part("rejects"), *_legend(_part("rejects"), "not productive", "extra chain")),
     _shot(_part("embeddings"), *_headers(_part("embeddings"), "Distinct", "Without", "Weights")),
     Shot(
@@ -149,7 +151,7 @@ REPORT = (
     ),
     _shot(
         _part("comparison_pairs"),
-        *_headers(_part("comparison_pairs"), "Shared", "Morisita", "First near", "Fréchet"),
+        *_headers(_part("comparison_pairs"), "Shared", "Overlap", "First near", "Distance of vectors"),
         height=480,
     ),
     Shot(

@@ -276,4 +276,4 @@ def test_hostile_words_pass_through_multiqc_as_words(folder):
     assert found.cells["study"] == f"{hostile}; x.org/a,b?c='1'&d=2; javascript:alert(1)"
     assert found.cells["tra"] == "TRAV27 CAGAGSQGNLIF TRAJ42"
     evidence = found.cells["evidence"].replace("\N{NO-BREAK SPACE}", " ")
-    assert evidence == "β chain +2.0, SCEPTR +0.5"
+    assert evidence == "β chain strong, SCEPTR some"

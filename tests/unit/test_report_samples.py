@@ -154,8 +154,8 @@ def test_the_table_says_which_samples_cannot_be_compared(three):
 def test_curves_are_those_of_the_table_with_the_prediction_apart(three):
     section = three[1]["rarefaction"]
     assert [label["name"] for label in section["pconfig"]["data_labels"]] == [
-        *("Clones", "Order 1", "Order 2"),
-        *("Clones by coverage", "Order 1 by coverage", "Order 2 by coverage"),
+        *("Clones", "Effective number", "Large clones"),
+        *("Clones by coverage", "Effective number by coverage", "Large clones by coverage"),
     ]
     lines = section["data"][0]
     assert set(lines) == {"expanded", "expanded, predicted", "naive", "naive, predicted", "tiny"}

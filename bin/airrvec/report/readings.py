@@ -18,7 +18,7 @@ TERMS = {
     "odds ratio": "Odds of a cluster in donors with an allele, over those in donors without it; 1: equal.",
     "Hill number": "Effective number of receptors. Order 0 counts all alike, order 1 weighs them by their"
     " cells, order 2 counts mostly large clones.",
-    "effective number": "Number of equally frequent receptors that would give the same diversity.",
+    "effective number": "Number of equally large clones that would give the same diversity.",
     "rarefied": "Computed for fewer cells than the sample has.",
     "innate-like": "Typical of MAIT or iNKT cells, which recognise MR1 and CD1d in place of peptides on MHC.",
     "coverage": "Estimated share of the cells of a repertoire whose receptor was seen in the sample.",
@@ -98,7 +98,7 @@ READINGS = {
         " until it is tested.",
     ),
     "airrvec_chain_pairing": Reading(
-        "in good single-cell data, most cells are single pairs.",
+        "in good single-cell data, most cells have one α and one β chain.",
         "Perhaps doublets: a sample with many more cells with extra chains than the others may have two"
         " cells in a droplet.",
     ),

@@ -1,6 +1,7 @@
 """Annotation in the MultiQC report: epitope calls, their error rates, and the calls with the lowest FDR."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -123,6 +124,7 @@ def _named(excluded: dict[str, int]) -> str:
 
 N_TOP = 200  # calls in the table, of all samples
 LEAST = 0.05  # evidence that raises a score by less is not shown
+STRONG = 2.0  # evidence that raises it by so much multiplies the odds by 7.4
 
 # Column of the calls → evidence, as the report names it.
 EVIDENCE = {
@@ -238,9 +240,10 @@ def _call_headers(unit: str) -> dict[str, dict]:
         "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False, **meaning("annotation", "fdr")},
         "evidence": cells.text_header(
             "Rests on",
-            "By how much each evidence raises the score: nearness of the vectors (SCEPTR) and of the"
-            " sequences (TCRdist) to references of the epitope, nearness of either chain alone, and V and J"
-            " genes",
+            "Evidence for the epitope, the strongest first: nearness of the vectors (SCEPTR) and of the"
+            " sequences (TCRdist) to its references, nearness of either chain alone, and V and J genes."
+            f" Strong: the odds of the epitope are {math.exp(STRONG):.0f} times as high or more; some: less."
+            " The columns <code>evidence_…</code> of <code>annotation/</code> have the logarithms",
         ),
         **cells.ANTIGEN_HEADERS,
         "abundance": {
@@ -262,7 +265,11 @@ def _evidence(row: dict) -> str:
     """Return the evidence of a call in words, the strongest first."""
     weights = {words: row.get(name) or 0.0 for name, words in EVIDENCE.items()}
     strongest = sorted(weights, key=weights.__getitem__, reverse=True)
-    shown = [f"{words} +{weights[words]:.1f}" for words in strongest if weights[words] >= LEAST]
+    shown = [
+        f"{words} {'strong' if weights[words] >= STRONG else 'some'}"
+        for words in strongest
+        if weights[words] >= LEAST
+    ]
     return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in shown)
 
 

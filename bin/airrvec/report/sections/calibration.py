@@ -30,7 +30,8 @@ def reliability_section(
         "Cross-validation over studies: labelled receptors are compared only with references of other"
         f" studies, and mixed with background receptors so that {100 * prevalence:g} % are labelled. The"
         " calibration is fitted without the study of the receptor and without these background receptors."
-        f" Brier score: {scores}.",
+        " Mean squared error of the probabilities (Brier score; 0 is perfect, always saying 50 % has 0.25):"
+        f" {scores}.",
         "linegraph",
         data,
         pconfig={

@@ -327,7 +327,8 @@ def _logos(logos: bytes) -> dict:
     return section(
         "airrvec_clusters_logos",
         "Junctions of the largest clusters",
-        "Letter height shows conservation; the maximum is 4.3 bits. Gaps are in the middle of the junctions."
+        "Letter height shows conservation, in bits: at most 4.3, where all members share a residue. Gaps"
+        " are in the middle of the junctions."
         " Every junction starts with C and ends with F or W. Figure: <code>clusters/logos.svg</code>.",
         "html",
         '<div class="airrvec-scroll"><img class="airrvec-picture airrvec-logos" alt="Logos of junctions"'

@@ -96,6 +96,12 @@ def _names(samples: str) -> str:
 N_PAIRS = 100  # in the table
 
 _TOO_MANY = " These are too many pairs for a permutation test of each: where there is no FDR, none was made."
+_DISTANCES = (
+    "Overlap: 0 if nothing is shared, 1 if receptors and frequencies are equal (Morisita–Horn). Distance of"
+    " vectors: how far mean and spread of two samples' vectors lie apart (Fréchet distance); by chance: the"
+    " same if receptors change samples at random. Difference of vectors: of their whole distributions (MMD²),"
+    " about 0 if there is none, with its FDR."
+)
 _NAMES = ("pairs", "samples_pca")
 _NO_VALUE = (OTHER_COLOUR, "circle-open")  # look of samples without a value of the condition
 
@@ -186,7 +192,7 @@ def _pairs(results: Comparison) -> dict:
     headers = {
         "shared": {"title": "Shared", **COUNT, **meaning("pairs", "n_shared")},
         "morisita_horn": {
-            "title": "Morisita–Horn",
+            "title": "Overlap",
             **NUMBER,
             **meaning("pairs", "morisita_horn"),
         },
@@ -196,14 +202,14 @@ def _pairs(results: Comparison) -> dict:
             **meaning("pairs", "near_1_in_2"),
         },
         "near_2_in_1": {"title": "Second near first", **SHARE, **meaning("pairs", "near_2_in_1")},
-        "frechet": {"title": "Fréchet distance", **NUMBER, **meaning("pairs", "frechet")},
+        "frechet": {"title": "Distance of vectors", **NUMBER, **meaning("pairs", "frechet")},
         "frechet_by_chance": {
-            "title": "Fréchet by chance",
+            "title": "Distance by chance",
             **NUMBER,
             **meaning("pairs", "frechet_by_chance"),
         },
         "mmd": {
-            "title": "MMD²",
+            "title": "Difference of vectors",
             **NUMBER,
             **meaning("pairs", "mmd"),
         },
@@ -214,6 +220,7 @@ def _pairs(results: Comparison) -> dict:
         "Overlap and distance",
         f"{len(shown)} of {counted(len(results.pairs), 'pair')}; all are in"
         f" <code>comparison/pairs.tsv</code>.{_TOO_MANY if too_many else ''}"
+        f" {_DISTANCES}"
         " A low FDR means that the receptors of two samples are not random draws from one repertoire. It does"
         " not show an effect of a treatment: two people, or two tubes, differ too. For treatments, see the"
         " tests by condition, whose units are donors."

@@ -1,6 +1,7 @@
 """Conditions in the MultiQC report: designs, tests, clones that change, what else tells the values."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +16,9 @@ import pandas as pd
 N_TOP = 50  # tests, and changes, in a table
 N_STEPS = 12  # steps that are named
 TITLES = {
-    "hill_0_at_coverage": "Number of clones (log)",
-    "hill_1_at_coverage": "Diversity, order 1 (log)",
-    "hill_2_at_coverage": "Diversity, order 2 (log)",
+    "hill_0_at_coverage": "Number of clones",
+    "hill_1_at_coverage": "Effective number of clones",
+    "hill_2_at_coverage": "Effective number of large clones",
     "coincidence": "Two cells of one clone",
     "large_clones": "Cells in large clones",
     "v_gene": "V gene",
@@ -26,8 +27,10 @@ TITLES = {
     "cluster": "Cells in a cluster",
     "pathogen": "Cells called for an organism",
     "overlap": "Overlap of samples",
-    "mmd": "Vectors (MMD²)",
+    "mmd": "Similarity of vectors",
 }
+# Their tables hold logarithms: a mean is shown as a number of clones, a difference as a ratio.
+LOGS = ("hill_0_at_coverage", "hill_1_at_coverage", "hill_2_at_coverage")
 SHARES = ("coincidence", "large_clones", "v_gene", "j_gene", "cluster", "pathogen")
 TOLD_TITLES = {
     "cells": "Number of cells and clones",
@@ -39,7 +42,7 @@ TOLD_TITLES = {
     "clonality": "Sizes of clones",
     "k-mers": "Short motifs of the CDR3",
     "mean_vector": "Mean vector",
-    "mean_kernel": "Mean kernel of vectors",
+    "mean_kernel": "Similarity of vectors (mean kernel)",
 }
 # What should not tell a condition: the sheet's columns, depth, and what was read.
 CONFOUNDERS = ("sheet", "cells", "umis", "reads", "chains")
@@ -205,8 +208,10 @@ def tests_section(tests: pd.DataFrame, centres: dict[str, str], anchor: str, tit
         anchor,
         title,
         f"{len(shown)} of {counted(len(tests), 'test')}, those with the lowest p; all are in"
-        f" <code>{place}</code>. The difference is the first value minus the second, with its"
-        " 95 % interval; of a trend, the slope.",
+        f" <code>{place}</code>. The difference is the first value minus the second (numbers of clones: the"
+        " first divided by the second), with its 95 % interval; of a trend, the slope. The effective number"
+        " of clones is that of equally large clones that would be as diverse, at equal coverage; that of"
+        " large clones counts mostly these.",
         "table",
         data,
         headers=headers,
@@ -217,9 +222,11 @@ def tests_section(tests: pd.DataFrame, centres: dict[str, str], anchor: str, tit
 def _test_cells(row, centres: dict[str, str]) -> dict:
     """Return the cells of a test."""
     scale, unit = (100, " %") if row.measure in SHARES else (1, "")
+    times = "× " if row.measure in LOGS else ""
 
     def number(value: float) -> str:
-        return "?" if pd.isna(value) else f"{scale * value:.3g}"
+        shown = math.exp(value) if row.measure in LOGS else scale * value
+        return "?" if pd.isna(value) else f"{shown:.3g}"
 
     interval = f" ({number(row.low)} to {number(row.high)}){unit}" if pd.notna(row.low) else unit
     two = row.design == TWO_GROUPS
@@ -231,7 +238,9 @@ def _test_cells(row, centres: dict[str, str]) -> dict:
         "feature": text_cell(centres.get(row.feature, row.feature) or ""),
         "values": text_cell(values),
         "means": text_cell(means),
-        "difference": text_cell(number(row.difference) + interval if pd.notna(row.difference) else ""),
+        "difference": text_cell(
+            times + number(row.difference) + interval if pd.notna(row.difference) else ""
+        ),
         "units": text_cell(units + (" within donors" if row.within == DONORS else "")),
         "p": row.p,
         "fdr": row.fdr,

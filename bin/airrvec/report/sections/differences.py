@@ -8,7 +8,7 @@ from airrvec.stats.designs import SIGNIFICANT
 
 import pandas as pd
 
-_PAIRS = "Pairs of samples: vectors (MMD²)"
+_PAIRS = "Pairs of samples: distance of their vectors"
 
 
 def difference_rows(conditions: Conditions | None, comparison: Comparison | None) -> list[dict]:

@@ -10,7 +10,7 @@ from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
 from airrvec.report import svg
 from airrvec.report.page import escaped, first_names, section
-from airrvec.report.sections.conditions import SHARES, TITLES, Conditions
+from airrvec.report.sections.conditions import LOGS, SHARES, TITLES, Conditions
 from airrvec.stats.designs import DONORS, SIGNIFICANT, TREND, TWO_GROUPS, as_numbers
 
 import pandas as pd
@@ -28,7 +28,6 @@ _UNITS = {
     "cluster": "% of cells",
     "pathogen": "% of cells",
 }
-ORDERS = ("hill_0_at_coverage", "hill_1_at_coverage", "hill_2_at_coverage")
 HEADLINE = ("hill_1_at_coverage", "large_clones")  # always drawn, if anything is known
 _ONE_OF_EACH = ("v_gene", "pathogen")  # their feature with the smallest FDR is always drawn
 _WIDTH, _HEIGHT, _RADIUS = 300.0, 210.0, 4.0
@@ -48,7 +47,7 @@ class Panel:
     @property
     def log(self) -> bool:
         """Whether the table has logarithms, which are drawn as numbers on a logarithmic axis."""
-        return self.key[0].startswith("hill_")
+        return self.key[0] in LOGS
 
 
 def dots_section(results: Conditions) -> dict | None:
@@ -103,7 +102,7 @@ def chosen_panels(results: Conditions) -> tuple[list[Panel], list[str]]:
         sizes = known[known["measure"] == name].groupby(KEYS, dropna=False, sort=False).size()
         if not len(sizes) or sizes.max() < 2:
             sentences.append(
-                f"Not drawn, because fewer than two samples have enough cells: {_name(name).lower()}."
+                f"Not drawn, because fewer than two samples have enough cells: {TITLES[name].lower()}."
             )
         else:
             keys.append(_key(sizes.idxmax()))
@@ -114,7 +113,7 @@ def chosen_panels(results: Conditions) -> tuple[list[Panel], list[str]]:
         keys += [key for key in ranked if key[0] == name][:1]
     # Other orders of diversity only if they differ: they nearly repeat the first.
     clear = {_key(key) for key in tests.loc[tests["fdr"] <= SIGNIFICANT, KEYS].itertuples(index=False)}
-    more = [key for key in ranked if key[0] not in HEADLINE and (key in clear or key[0] not in ORDERS)]
+    more = [key for key in ranked if key[0] not in HEADLINE and (key in clear or key[0] not in LOGS)]
     keys += [key for key in more if key not in keys]
     return [_panel(key, results, tests) for key in keys[:MOST_PANELS]], sentences
 
@@ -151,18 +150,14 @@ def _scaled(units: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return units with numbers as drawn: shares in per cent, logarithms as numbers."""
     if measure in SHARES:
         return units.assign(number=100 * units["number"])
-    return units.assign(number=units["number"].map(math.exp)) if measure.startswith("hill_") else units
-
-
-def _name(measure: str) -> str:
-    return TITLES[measure].removesuffix(" (log)")
+    return units.assign(number=units["number"].map(math.exp)) if measure in LOGS else units
 
 
 def _heading(key: tuple, results: Conditions) -> str:
     """Return what is measured: a cluster by its centre, the class of chains, the species of several."""
     measure, feature, species, chains = key
     before = {"pathogen": "Cells called for", "cluster": "Cells in the cluster of"}
-    words = before.get(measure, _name(measure))
+    words = before.get(measure, TITLES[measure])
     words += f" {results.centres.get(feature, feature)}" if feature else ""
     if chains in CHAIN_TITLES:
         words += f", {CHAIN_TITLES[chains]}"

@@ -42,7 +42,7 @@ def overlap_section(pairs: pd.DataFrame, counts: dict) -> dict:
         values.loc[order, order].round(4).set_axis(names).set_axis(names, axis=1),
         xlab="Sample",
         ylab="Sample",
-        zlab="Morisita–Horn",
+        zlab="Overlap, 0 to 1",
         max=float(highest.max()),
         ycats_samples=False,
         tt_decimals=4,

@@ -287,6 +287,21 @@ def _quality_section(samples: list[dict], receptors: dict) -> dict:
     )
 
 
+# What each class of cells has, before scirpy's word for it.
+_PAIRING_WORDS = {
+    word: f"{chains} ({word})"
+    for word, chains in {
+        "single pair": "α and β",
+        "orphan VJ": "α alone",
+        "orphan VDJ": "β alone",
+        "extra VJ": "two α, one β",
+        "extra VDJ": "one α, two β",
+        "two full chains": "two α, two β",
+        "multichain": "three or more of one",
+    }.items()
+}
+
+
 def _pairing_section(samples: list[dict]) -> dict:
     pairing = {
         escaped(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
@@ -295,11 +310,14 @@ def _pairing_section(samples: list[dict]) -> dict:
     return section(
         "airrvec_chain_pairing",
         "Chain pairing",
-        "Cells by their chains, in scirpy's terms: VJ is the α chain, VDJ is the β chain. If a cell has"
+        "Cells by their chains, with scirpy's words, which the tables have, in brackets. If a cell has"
         " extra chains, the chain with the most UMIs is kept.",
         "bargraph",
         pairing,
-        categories={word: {"name": word, "color": _PAIRING_COLOURS[word]} for word in schema.CHAIN_PAIRINGS},
+        categories={
+            word: {"name": _PAIRING_WORDS.get(word, word), "color": _PAIRING_COLOURS[word]}
+            for word in schema.CHAIN_PAIRINGS
+        },
         pconfig={"ylab": "Cells"},
     )
 

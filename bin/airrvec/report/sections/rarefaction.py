@@ -17,7 +17,8 @@ from airrvec.report.page import (
 import pandas as pd
 
 MAX_LINES = 12  # samples in a graph
-ORDERS = {0: "Clones", 1: "Effective number, order 1", 2: "Effective number, order 2"}
+ORDERS = {0: "Clones", 1: "Effective number of clones", 2: "Effective number of large clones"}
+_TABS = {0: "Clones", 1: "Effective number", 2: "Large clones"}
 _PREDICTED = ", predicted"
 _DASHES = {"solid": "dash", "dashdot": "dot"}  # of a curve → of its predicted part
 _ID = "airrvec_repertoire_rarefaction"
@@ -101,7 +102,7 @@ def _figure(id: str, title: str, curves: pd.DataFrame, rows: pd.DataFrame, words
             data.append(_lines(curves, axis, order))
             labels.append(
                 {
-                    "name": heading.removeprefix("Effective number, ").capitalize() + suffix,
+                    "name": _TABS[order] + suffix,
                     "xlab": "Coverage, %" if axis == "coverage" else drawn,
                     "ylab": heading,
                 }
@@ -121,6 +122,8 @@ def _figure(id: str, title: str, curves: pd.DataFrame, rows: pd.DataFrame, words
         " flattens has shown most of its repertoire; compare samples at the same coverage (tabs"
         " <em>by coverage</em>), not at the ends of their curves. The dashed part is doubtful where few"
         " clones of a sample were seen twice: the prediction rests on these."
+        " The effective number of clones is that of equally large clones that would be as diverse (Hill"
+        " number of order 1); that of large clones counts mostly these (order 2)."
         f"{left_out}{words}{units_sentence(units_of(rows))} All curves, also of other chains, are in"
         " <code>samples/rarefaction.tsv</code>.",
         "linegraph",

@@ -64,10 +64,12 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
     return section(
         "airrvec_repertoire_diversity",
         "Diversity",
-        "Number of clones, and how evenly the cells are distributed over them (Hill numbers), at"
+        "Number of clones, and how evenly the cells are distributed over them (Hill numbers of order 0, 1 and"
+        " 2): the effective number of clones is that of equally large clones that would be as diverse; that"
+        " of large clones counts mostly these. All at"
         " equal coverage, the estimated share of a repertoire's cells whose clone was seen:"
         f" {_references(diversity)}. Compare samples by the three numbers"
-        " at equal coverage. If the effective number of order 2 is far below the number of clones, the"
+        " at equal coverage. If the effective number of large clones is far below the number of clones, the"
         f" sample has a few large clones. {_not_comparable(diversity)}{words}{_units(diversity)}",
         "table",
         data,
@@ -92,7 +94,7 @@ def _diversity_headers(unit: str) -> dict[str, dict]:
             }
             for order, title in ORDERS.items()
         },
-        "coincidence": {"title": "Coincidence", **NUMBER, **meaning("diversity", "coincidence")},
+        "coincidence": {"title": "Two cells of one clone", **NUMBER, **meaning("diversity", "coincidence")},
     }
 
 
