@@ -59,7 +59,7 @@ workflow {
         EMBED(NORMALISE.out.shards, NORMALISE.out.partitions, model, settings, learning)
         embeddings = EMBED.out.embeddings // value: one file per partition
 
-        optional = [] // outputs of the branches below; the run goes on without those that fail
+        (optional, late) = [[], []] // outputs of branches that may fail; the report waits for the first
         kinds = ['benchmark', 'analyses', 'annotation', 'calls', 'clusters', 'comparison', 'map']
         results = kinds.collectEntries { kind -> [kind, channel.empty()] } // kind → channel of files
         together = NORMALISE.out.together // value: [ meta, cells, chains ] of every sample
@@ -104,13 +104,13 @@ workflow {
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
             EXPORT(NORMALISE.out.batches, together, clones, receptors, embeddings, results, settings, library)
-            optional << EXPORT.out
+            late << EXPORT.out
         }
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]
         results += [trained: LEARN.out.trained, measured: LEARN.out.measured, clones: TABULATE.out.tabulated]
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
         missing = CHECK.out.missing.mix(NORMALISE.out.missing)
-        SUMMARISE(results, optional, missing, versions, settings, library)
+        SUMMARISE(results, optional, late, missing, versions, settings, library)
         SUMMARISE.out.folders.subscribe { folder -> run.tasks.add(folder) }
         SUMMARISE.out.unmade.subscribe { part -> run.unmade.add(part) }
     }

@@ -3,6 +3,7 @@
 
 include { advice                                                        } from '../advice/main'
 include { fileDigest                                                    } from '../digest/main'
+include { shown                                                         } from '../files/main'
 include { releaseBucket                                                 } from '../lock/main'
 include { announce ; linkOrFile ; parentsOf ; standingAt ; withoutRecord } from '../published/main'
 include { inputPaths ; isFolder ; isPublished ; located                 } from '../published/main'
@@ -93,13 +94,26 @@ def resultsText(run, problems) {
     return "\n${summary.text}\nReport: ${outdir}/multiqc/multiqc_report.html\n${handedOver(run, root, folders)}${moved ?: ''}"
 }
 
+// Parts that the report does not know to be missing, for the terminal and in a file, which only such a run has.
+def lateParts(run, root) {
+    def lines = run.unmade.groupBy { part -> [part.part, part.reason] }.collect { key, parts ->
+        "  ${key[0].capitalize()} ${parts.collect { part -> part.name }.sort().join(', ')}: ${shown(key[1])}\n".toString()
+    }.sort()
+    def record = root.resolve('pipeline_info/missing_after_report.txt')
+    java.nio.file.Files.deleteIfExists(record)
+    if (!lines) {
+        return ''
+    }
+    def text = "MISSING: ${lines.size()} ${lines.size() == 1 ? 'part' : 'parts'} could not be made after the report\n${lines.join()}"
+    record.text = text
+    return text.toString()
+}
+
 // What became of the folder that is made after the report.
 def handedOver(run, root, folders) {
     def readme = root.resolve('handover/README.txt')
     def made = run.settings.handover && readme.exists() && isPublished(linkOrFile(root, 'handover/README.txt'), run.marker, folders)
-    def lost = run.unmade.collect { part -> "  ${part.part.capitalize()} ${part.name}: ${part.reason}\n".toString() }.sort()
-    def told = lost ? "MISSING: ${lost.size()} ${lost.size() == 1 ? 'part' : 'parts'} could not be made after the report\n${lost.join()}" : ''
-    return told + (made ? "Handover: ${run.settings.outdir}/handover\n" : '')
+    return lateParts(run, root) + (made ? "Handover: ${run.settings.outdir}/handover\n" : '')
 }
 
 // What is never put aside: each run replaces it, or goes on from it.

@@ -25,7 +25,7 @@ def announcedNames(settings, plan, tables) {
 
 // Of a run of any options, besides Nextflow's own reports.
 def ownInfo() {
-    return ['samples.tsv', 'software_versions.yml', 'plan.tsv', 'main.nf', 'started.txt', 'manifest.tsv', 'manifest.tsv.sha256']
+    return ['samples.tsv', 'software_versions.yml', 'plan.tsv', 'main.nf', 'started.txt', 'manifest.tsv', 'manifest.tsv.sha256', 'missing_after_report.txt']
 }
 
 def ofOptions(settings, plan, ids) {

@@ -9,6 +9,7 @@ workflow SUMMARISE {
     take:
     results  // map: kind → channel of files
     optional // list of the outputs of optional branches: asked, ended, missing, versions
+    late     // list of the same, of branches for which the report does not wait
     missing  // channel: *.missing.json of the other parts
     versions // channel: versions.yml of the other parts
     settings // map: parameters
@@ -46,8 +47,11 @@ workflow SUMMARISE {
         settings.handover,
         library.report,
     )
-    made = software.mix(REPORT.out.versions)
-    unmade = channel.empty() // told when the run ends: the report was made before
+    // Told when the run ends: the report was made before.
+    made = late.inject(software.mix(REPORT.out.versions)) { all, part -> all.mix(part.versions) }
+    asked_late = late.inject(channel.empty()) { all, part -> all.mix(part.asked) }
+    ended_late = late.inject(channel.empty()) { all, part -> all.mix(part.ended) }
+    absent_late = late.inject(channel.empty()) { all, part -> all.mix(part.missing) }
     if (settings.handover) {
         HANDOVER(
             REPORT.out.html,
@@ -63,9 +67,11 @@ workflow SUMMARISE {
             library.handover,
         )
         made = made.mix(HANDOVER.out.versions)
-        handed = REPORT.out.html.map { _file -> ['handover', 'all_samples'] }
-        unmade = lostParts(handed, HANDOVER.out.ended).mix(HANDOVER.out.missing.flatten().flatMap { file -> readMissing(file) })
+        asked_late = asked_late.mix(REPORT.out.html.map { _file -> ['handover', 'all_samples'] })
+        ended_late = ended_late.mix(HANDOVER.out.ended)
+        absent_late = absent_late.mix(HANDOVER.out.missing)
     }
+    unmade = lostParts(asked_late, ended_late).mix(absent_late.flatten().flatMap { file -> readMissing(file) })
     folders = made.map { file -> file.parent }
 
     emit:
