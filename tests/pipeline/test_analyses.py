@@ -8,7 +8,17 @@ from pipeline_runs import ROOT, run_pipeline
 def test_analyses_are_tables_figures_and_sections(tmp_path):
     run = run_pipeline(
         tmp_path,
-        *("-profile", "test", "--skip_map", "--export_airr", "false", "--export_anndata", "false"),
+        *(
+            "-profile",
+            "test",
+            "--handover",
+            "false",
+            "--skip_map",
+            "--export_airr",
+            "false",
+            "--export_anndata",
+            "false",
+        ),
         *("--encoders", "sceptr,tcrdist", "--analyses", "alignment,coincidence,entropy"),
     )
     assert run.status == 0, run.output

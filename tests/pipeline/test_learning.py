@@ -30,8 +30,8 @@ CHAIN = (
     "--finetune", "--finetune_preset", "tuned.json", "--finetune_split", "random",
     "--finetune_min_receptors", "50",
 )  # fmt: skip
-ALONE = ("--skip_map", "--export_airr", "false", "--export_anndata", "false")
-NOT_ALONE = {"MAP_RECEPTORS", "DESCRIBE_CELLS", "EXPORT_AIRR", "EXPORT_ANNDATA"}
+ALONE = ("--skip_map", "--handover", "false", "--export_airr", "false", "--export_anndata", "false")
+NOT_ALONE = {"MAP_RECEPTORS", "HANDOVER", "DESCRIBE_CELLS", "EXPORT_AIRR", "EXPORT_ANNDATA"}
 
 
 def write_presets(folder):

@@ -15,7 +15,16 @@ from pipeline_runs import ROOT, run_pipeline
 
 # A small background keeps the run short.
 QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1", "--export_airr", "false")
-QUICK += ("--export_anndata", "false", "--benchmark_splits", "2", "--cluster_chance", "0.02")
+QUICK += (
+    "--handover",
+    "false",
+    "--export_anndata",
+    "false",
+    "--benchmark_splits",
+    "2",
+    "--cluster_chance",
+    "0.02",
+)
 
 
 @pytest.fixture(scope="module")
