@@ -216,6 +216,12 @@ def test_the_summary_fits_two_pages(run, tmp_path, n):
     assert text.count("Receptors were") == 80
 
 
+def test_a_sign_that_the_font_lacks_is_a_box(tmp_path):
+    answers = [[words.Run("試料 β ** [a](b)")]]
+    summary.write(summary.Content("T", "s", answers, [], [], [], "e"), tmp_path / "a.pdf")
+    assert "□□ β ** [a](b)" in pypdf.PdfReader(tmp_path / "a.pdf").pages[0].extract_text()
+
+
 def test_two_runs_write_the_same_bytes(run, tmp_path):
     handover.main(results_to_hand_over.options(run, tmp_path))
     paths = [path for path in (run / "out/handover").rglob("*") if path.is_file()]

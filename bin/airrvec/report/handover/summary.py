@@ -14,6 +14,7 @@ from airrvec.report.handover.words import Paragraph, plain
 from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 from matplotlib import get_data_path
+from matplotlib.ft2font import FT2Font
 
 PAGES = 2
 _FONT = "DejaVu"  # matplotlib's own: Greek letters, and the look of the figures
@@ -23,6 +24,7 @@ _MARGIN, _GAP = 16, 5  # mm
 _INK, _GREY, _BLUE = (38, 38, 38), (110, 110, 110), (0, 82, 130)
 _SIZES = (9.5, 9, 8.5, 8, 7.5)  # points of the text, the first by which all fits
 _TALLEST = 88  # mm, of a figure
+_BOX = "□"
 _METADATA = re.compile(rb"<metadata>.*?</metadata>", re.DOTALL)
 
 
@@ -82,14 +84,21 @@ class _Summary(FPDF):
     def __init__(self, content: Content, size: float):
         super().__init__(format="A4")
         self.content, self.size = content, size
-        for style, file in _FACES.items():
-            self.add_font(_FONT, style, Path(get_data_path()) / "fonts/ttf" / file)
+        paths = {style: Path(get_data_path()) / "fonts/ttf" / file for style, file in _FACES.items()}
+        for style, path in paths.items():
+            self.add_font(_FONT, style, path)
+        self.signs = set.intersection(*(set(FT2Font(str(path)).get_charmap()) for path in paths.values()))
         self.set_margin(_MARGIN)
         self.set_auto_page_break(True, margin=_MARGIN)
         self.set_creation_date(_EPOCH)
         self.set_title(content.title)
         self.set_creator("airrvec")
         self.set_lang("en")
+
+    def normalize_text(self, text: str) -> str:
+        """Return a text for the page; a sign that the font lacks is a box, not nothing."""
+        shown = "".join(sign if ord(sign) in self.signs or sign.isspace() else _BOX for sign in text)
+        return super().normalize_text(shown)
 
     def make(self) -> list[Figure]:
         """Write all pages; return the figures that fit."""
