@@ -1,11 +1,13 @@
 """What the README says of the demonstration: its questions, their sections, and calls that are right."""
 
+import html
 import re
 import subprocess
 import sys
 from fnmatch import fnmatchcase
 
 import pandas as pd
+import pypdf
 import pytest
 from columns_written import check_columns
 from pipeline_runs import ROOT, environment, run_pipeline
@@ -66,6 +68,27 @@ def test_what_donors_are_called_is_what_their_cells_were_sorted_by(run):
     assert len(of_sorted) > 100
     assert (of_sorted["epitope"] == stain[stain.notna()]).mean() > 0.9
     assert stain.isna().sum() <= 5
+
+
+def test_what_is_handed_over_has_all_calls_and_the_sentences_of_the_report(run):
+    cells = pd.concat(map(pd.read_parquet, sorted((run.results / "annotation").glob("*.parquet"))))
+    told = cells[(cells["call"] == "called") | cells["exact_epitope"].notna()]
+    expected = told.groupby(["sample_id", "receptor_id"])["abundance"].sum()
+    sheet = pd.read_excel(run.results / "handover/calls.xlsx", sheet_name="Calls")
+    assert len(sheet) == len(expected) > 100
+    assert sheet.set_index(["sample_id", "receptor_id"])["abundance"].to_dict() == expected.to_dict()
+    figures = {path.stem for path in (run.results / "handover/figures").iterdir()}
+    assert figures >= {"called_cells", "overlap", "cluster_logos", "roc_curves"}
+    pages = pypdf.PdfReader(run.results / "handover/summary.pdf").pages
+    assert len(pages) <= 2
+    text = " ".join(" ".join(page.extract_text() for page in pages).split())
+    report = (run.results / "multiqc/multiqc_report.html").read_text()
+    brief = report.partition('<ul class="airrvec-brief">')[2].partition("</ul>")[0]
+    items = [
+        html.unescape(re.sub("<a [^>]*>More</a>|<[^>]+>", "", item)) for item in brief.split("</li>") if item
+    ]
+    assert len(items) >= 4
+    assert [item for item in items if " ".join(item.split()) not in text] == []
 
 
 def test_the_readme_gives_the_numbers_of_the_run(run):

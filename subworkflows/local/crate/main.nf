@@ -151,6 +151,8 @@ def formats() {
         yml: 'application/yaml',
         svg: 'image/svg+xml',
         png: 'image/png',
+        pdf: 'application/pdf',
+        xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
         h5ad: 'application/x-hdf5',
     ]
 }
