@@ -40,6 +40,7 @@ def clones_of_samples() -> dict:
         largest_share=[(number + 1) / n for number in range(n)],
         n_donors=1,
         evidence=[{0: "called", 1: "one chain"}.get(number % 10) for number in range(n)],
+        call_fdr=[0.05 if number % 10 == 0 else None for number in range(n)],
         evidence_epitope=[{0: "GILGFVFTL", 1: "<b>"}.get(number % 10) for number in range(n)],
         next_step=["Type the donor's HLA; then confirm" if number % 10 == 0 else None for number in range(n)],
         cluster=[f"{number % 7:03d}" for number in range(n)],
@@ -228,6 +229,8 @@ def test_clones_are_sorted_chosen_and_searched(report, page):
     assert cells_shown(page) == [*range(2, 252, 10)]
     assert texts(page, COUNT) == ["1 to 25 of 200 clones"]
     assert set(texts(page, "#airrvec-clones td.airrvec-epitope")) == {"<b>"}  # as text
+    choose(page, "select[aria-label=Evidence]", "call")
+    assert cells_shown(page) == [*range(1, 251, 10)]
     choose(page, "select[aria-label=Evidence]", "")
     choose(page, "select[aria-label=Sample]", "s007")  # that of clones 7, 307, … and of those before them
     assert cells_shown(page) == sorted(n for n in range(1, 2001) if (n - 1) % N in (6, 7))

@@ -84,15 +84,15 @@ def test_called_cells_and_clones_are_counted_by_organism(found):
         "40 cells in 2 clones (40 % of lung) called for InfluenzaA, the largest of 30 cells;"
         " 5 cells in 1 clone (5 % of blood) called for &lt;b&gt;"
     )
-    assert "<a href='#airrvec_clones?search=InfluenzaA&amp;evidence=called'>2 clones</a>" in words
-    assert "search=%3Cb%3E&amp;evidence=called'>1 clone</a>" in words
+    assert "<a href='#airrvec_clones?search=InfluenzaA&amp;evidence=call'>2 clones</a>" in words
+    assert "search=%3Cb%3E&amp;evidence=call'>1 clone</a>" in words
 
 
-def test_samples_of_several_units_are_not_added(found):
+def test_each_unit_is_counted_by_itself(found):
     said = clones.read_clones(found[1])
     said.calls.loc[said.calls["n_cells"] == 10, "count_unit"] = "UMIs"
     words = re.sub("<a [^>]*>|</a>", "", clones.called_words(said))
-    assert words.startswith("2 clones (40 % of lung) called for InfluenzaA; 5 cells")
+    assert words.startswith("30 cells and 10 UMIs in 2 clones (40 % of lung) called for InfluenzaA; 5 cells")
 
 
 def test_expanded_clones_and_evidence_are_counted(found):

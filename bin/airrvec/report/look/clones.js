@@ -24,12 +24,13 @@
     const texts = rows.map(row => columns.map(([name]) => words(row, name)).join("\t").toLowerCase());
     const state = {search: "", sample: "", evidence: "", cluster: "", expanded: false, page: 0, sort: rows.some(row => row[at.cells] === null) ? "share" : "cells", up: false};
     const isIn = (row, sample) => row[at.samples].some(([name]) => name === sample);
+    const supports = {any: row => row[at.evidence], call: row => has("fdr") && row[at.fdr] !== null};
     const chosen = () => {
       const wanted = state.search.trim().toLowerCase();
       const kept = rows.filter((row, number) =>
         (!wanted || texts[number].includes(wanted)) &&
         (!state.sample || isIn(row, state.sample)) &&
-        (!state.evidence || (state.evidence === "any" ? row[at.evidence] : row[at.evidence] === state.evidence)) &&
+        (!state.evidence || supports[state.evidence]?.(row) || row[at.evidence] === state.evidence) &&
         (!state.cluster || row[at.cluster] === state.cluster) &&
         (!state.expanded || (row[at.cells] === null || row[at.cells] > 1) && row[at.share] >= .01));
       const column = at[state.sort], sign = state.up ? 1 : -1;
@@ -52,7 +53,7 @@
     };
     const sample = select("Sample", "All samples", samples.map(name => [name, name]));
     const evidence = select("Evidence", "With or without evidence",
-      [...(tiers.length ? [["any", "Any evidence"]] : []), ...tiers.map(name => [name, name])]);
+      [...(tiers.length ? [["any", "Any evidence"], ["call", "A calibrated call"]] : []), ...tiers.map(name => [name, `Strongest: ${name}`])]);
     const expanded = element("input", {type: "checkbox"});
     const save = element("button", {type: "button", textContent: "Save as TSV", className: "btn btn-outline-secondary btn-sm"});
     const reset = element("button", {type: "button", textContent: "Show all", className: "btn btn-outline-secondary btn-sm"});

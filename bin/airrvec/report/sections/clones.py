@@ -33,18 +33,18 @@ COLUMNS = {
     "cells": ("Cells", "n_cells"),
     "unit": ("Unit", "count_unit"),
     "share": ("Largest share", "largest_share"),
-    "samples": ("Samples", "samples"),
-    "donor": ("Donor", "donor"),
-    "condition": ("Condition", None),
     "evidence": ("Evidence", "evidence"),
     "epitope": ("Epitope", "evidence_epitope"),
     "organism": ("Organism", "evidence_antigen_species"),
-    "mhc": ("MHC", "evidence_mhc"),
-    "fdr": ("FDR of the call", "call_fdr"),
-    "against": ("Against it", "evidence_against"),
+    "samples": ("Samples", "samples"),
     "next": ("Next step", "next_step"),
+    "against": ("Against it", "evidence_against"),
+    "fdr": ("FDR of the call", "call_fdr"),
+    "mhc": ("MHC", "evidence_mhc"),
     "exact": ("Exact match", "exact_epitope"),
     "cluster": ("Cluster", None),
+    "donor": ("Donor", "donor"),
+    "condition": ("Condition", None),
     "innate": ("Innate-like", "innate_like"),
     "donors": ("Donors", "n_donors"),
     "label": ("Label", "epitope"),
@@ -183,15 +183,12 @@ def called_words(clones: Clones) -> str | None:
         sizes = cells.groupby("clone_id")["n_cells"].sum()
         largest = shares[name].idxmax()
         share = f"{per_cent(shares[name][largest])} of {escaped(largest)}"
-        units = cells["count_unit"].unique()
-        in_clones = clones_link(counted(len(sizes), "clone"), search=name, evidence=schema.HAS_CALL)
-        if len(units) > 1:
-            parts.append(f"{in_clones} ({share}) called for {escaped(name)}")
-            continue
-        words = f"{counted_in(int(sizes.sum()), units[0])} in {in_clones} ({share})"
-        words += f" called for {escaped(name)}"
-        if len(sizes) > 1 < sizes.max():
-            words += f", the largest of {counted_in(int(sizes.max()), units[0])}"
+        in_unit = cells.groupby("count_unit", sort=False)["n_cells"].sum()
+        n_counted = " and ".join(counted_in(int(n), unit) for unit, n in in_unit.items())
+        in_clones = clones_link(counted(len(sizes), "clone"), search=name, evidence="call")
+        words = f"{n_counted} in {in_clones} ({share}) called for {escaped(name)}"
+        if len(in_unit) == 1 < len(sizes) and sizes.max() > 1:
+            words += f", the largest of {counted_in(int(sizes.max()), in_unit.index[0])}"
         parts.append(words)
     more = len(order) - N_ORGANISMS
     return "; ".join(parts) + (f"; and {counted(more, 'other organism')}" if more > 0 else "")
