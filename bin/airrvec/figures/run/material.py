@@ -129,11 +129,14 @@ def shown_samples(rows: pd.DataFrame, weight: str) -> tuple[list[str], str]:
 
 def sample_labels(rows: pd.DataFrame, samples: Iterable[str]) -> list[str]:
     """Return the name of each sample on an axis, with its condition before it."""
-    condition = rows.drop_duplicates("sample_id").set_index("sample_id")["condition"].dropna()
-    return [
-        escape_mathtext(shortened(f"{condition[sample]}: {sample}" if sample in condition else sample))
-        for sample in samples
-    ]
+    condition = rows.drop_duplicates("sample_id").set_index("sample_id")["condition"].dropna().to_dict()
+    return [joined_label(condition.get(sample), sample) for sample in samples]
+
+
+def joined_label(*words: str | None) -> str:
+    """Return words for an axis, joined by colons; a word that comes twice stands at its last place."""
+    last_first = dict.fromkeys(word for word in reversed(words) if word)
+    return escape_mathtext(shortened(": ".join(reversed(last_first))))
 
 
 def shortened(text: str, n: int = 28) -> str:

@@ -1,7 +1,6 @@
 """Overlap of each two samples, as a heat map by donor and condition."""
 
-from airrvec.figures.run.material import MAX_SAMPLES, NotDrawn, Results, heat_map, shortened
-from airrvec.figures.style import escape_mathtext
+from airrvec.figures.run.material import MAX_SAMPLES, NotDrawn, Results, heat_map, joined_label
 
 import pandas as pd
 
@@ -42,15 +41,8 @@ def draw(table: pd.DataFrame):
     values = pd.concat([table, turned]).pivot_table("morisita_horn", "sample_1", "sample_2", dropna=False)
     kept = values.max(axis=1).nlargest(MAX_SAMPLES, keep="first").index
     order = samples[samples["sample"].isin(kept)].sort_values(["donor", "condition", "sample"])
-    names = [
-        escape_mathtext(shortened(": ".join(word for word in (donor, condition, sample) if word)))
-        for sample, donor, condition in zip(
-            order["sample"],
-            order["donor"].where(order["donor"] != order["sample"], None).fillna(""),
-            order["condition"].fillna(""),
-            strict=True,
-        )
-    ]
+    places = zip(order["donor"].fillna(""), order["condition"].fillna(""), order["sample"], strict=True)
+    names = [joined_label(*place) for place in places]
     note = f"{len(order)} of {len(samples):,} samples" if len(order) < len(samples) else ""
     shown = values.reindex(order["sample"], columns=order["sample"])
     return heat_map(shown, names, names, "Morisita–Horn overlap", note)

@@ -13,6 +13,7 @@ from airrvec.figures.run.material import (
 from airrvec.figures.style import COLOURS, plt
 
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
 TITLE = "Rarefaction"
 LEGEND = (
@@ -62,6 +63,9 @@ def draw(table: pd.DataFrame):
         else:
             axis.set_xlim(left=0)
             axis.set_ylim(bottom=0)
+            axis.xaxis.set_major_locator(MaxNLocator(3))
+            axis.xaxis.set_major_formatter("{x:,.0f}")
+            axis.yaxis.set_major_formatter("{x:,.0f}")
     axes[0, 0].set_ylabel("Clones", fontsize=FONT)
     figure.legend(loc="outside right upper", fontsize=FONT - 2, frameon=False, title=note or None,
                   title_fontsize=FONT - 2)  # fmt: skip

@@ -19,7 +19,8 @@ import pyarrow as pa
 FIGURES = registry.FIGURES
 FORMATS = (".svg", ".pdf")
 # Of the summary; the others are in the folder of figures.
-IN_SUMMARY = ("clonal_expansion", "called_cells", "overlap", "diversity", "rarefaction", "v_usage")
+# Those of about the same height stand beside each other.
+IN_SUMMARY = ("clonal_expansion", "called_cells", "diversity", "rarefaction", "overlap", "v_usage")
 
 
 def write_figure(name: str, results: Results, folder: Path) -> Path:
