@@ -22,7 +22,7 @@
       return typeof value === "number" ? value.toLocaleString("en", {maximumSignificantDigits: 6}) : value;
     };
     const texts = rows.map(row => columns.map(([name]) => words(row, name)).join("\t").toLowerCase());
-    const state = {search: "", sample: "", evidence: "", cluster: "", expanded: false, page: 0, sort: rows.some(row => row[at.cells] === null) ? "share" : "cells", up: false};
+    const state = {search: "", sample: "", evidence: "", cluster: "", expanded: false, page: 0, sort: has("unit") ? "share" : "cells", up: false};
     const isIn = (row, sample) => row[at.samples].some(([name]) => name === sample);
     const supports = {any: row => row[at.evidence], call: row => has("fdr") && row[at.fdr] !== null};
     const chosen = () => {
