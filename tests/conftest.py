@@ -7,7 +7,7 @@ import pytest
 
 import process_state
 
-# Files of a minute or more that guard what seldom changes: `make check` runs those of one turn, by the commit.
+# Files of a minute or more that guard what seldom changes: `make check` runs those of one turn, by commit.
 TURNS = (
     (
         *("pipeline/test_bystanders.py", "pipeline/test_canaries.py", "pipeline/test_kept_calibrations.py"),
