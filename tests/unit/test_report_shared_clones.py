@@ -227,4 +227,4 @@ def test_300_samples_are_few_drawings_and_small(tmp_path):
         .sum()
     )
     assert f"{left_out:,} small clones are left out" in first["description"]
-    assert len(first["data"]) + len(second["data"]) < 400_000
+    assert len(first["data"]) + len(second["data"]) < 300_000

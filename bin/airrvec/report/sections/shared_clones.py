@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 MOST_PAIRS = 6  # drawings of two samples
-MOST_POINTS = 600  # of a drawing
+MOST_POINTS = 300  # of a drawing
 MOST_DONORS = 4  # drawings over time
 MOST_CLONES = len(COLOURS)  # of a donor over time: each has a colour of its own
 MORE, LESS, ALIKE = "larger", "smaller", "no significant change"
