@@ -220,6 +220,7 @@ ENTRIES = {
     "report/map_embedding.py": Entry(
         "--models sceptr_tiny --receptors 200 --timed 50", has_rows("maps", 1), NO_CHROMIUM
     ),
+    "report/questions.py": Entry(why_not="tests/pipeline/test_demo.py runs it"),
     "report/report_in_browser.py": Entry("REPORT", has_rows("pages", 4, errors=0), NO_CHROMIUM),
     "size/peers_at_size.py": Entry(
         "--sizes 200 --threads 1 --methods airrvec 'pyrepseq, β'",

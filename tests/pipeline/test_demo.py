@@ -13,6 +13,7 @@ from columns_written import check_columns
 from pipeline_runs import ROOT, environment, run_pipeline
 
 import browser
+from benchmarks.report import questions
 
 # The numbers of the benchmark and of permutations alone are smaller than those of `make demo`.
 QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_splits", "2", "--compare_permutations", "99")
@@ -139,6 +140,13 @@ def test_the_report_fits_the_window(run, page, width, tmp_path):
     assert page.value("document.documentElement.scrollWidth") <= width
     page.screenshot(tmp_path / "report.png", whole=False)
     assert (tmp_path / "report.png").stat().st_size > 20_000
+
+
+def test_eight_questions_have_the_answers_of_pandas(run, page, capsys):
+    """``page``: where there is a browser."""
+    questions.main([str(run.results)])
+    printed = capsys.readouterr().out
+    assert printed.count("| True |") == 8, printed
 
 
 def test_a_cdr3_of_a_called_receptor_is_found(run, page):
