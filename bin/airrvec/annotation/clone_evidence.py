@@ -126,8 +126,10 @@ def evidence_of(
         ["clone_id", "samples", "species", "chains", "innate_like", "call_epitope"]
     ).to_pandas()
     table = about.merge(supported, on="clone_id", how="left")
-    rows = [_said(row, sources.donors) for row in tables.named_rows(table)]
-    return pd.DataFrame(rows, columns=list(schema.EVIDENCE_OF_CLONE), dtype=object)
+    known = table[table["tier"].notna() | table["innate_like"].notna()]
+    rows = [_said(row, sources.donors) for row in tables.named_rows(known)]
+    said = pd.DataFrame(rows, known.index, schema.EVIDENCE_OF_CLONE, object).reindex(table.index)
+    return said.where(said.notna(), None)
 
 
 def _supported(connection, clones: pa.Table, sources: Sources, near: pa.Table) -> pd.DataFrame:
