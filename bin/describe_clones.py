@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from airrvec.core import database, hla, schema, script, tables
+from airrvec.core import database, hla, script, tables
 
 
 def parse_args(argv=None):
@@ -62,9 +62,9 @@ def _with_evidence(args, connection, clones):
     if args.members:
         tables.write_both(near, args.outdir / "references")
     evidence = clone_evidence.evidence_of(connection, clones, sources, near)
-    for name in schema.EVIDENCE_OF_CLONE:
+    for name in evidence.column_names:
         place = clones.schema.get_field_index(name)
-        clones = clones.set_column(place, clones.field(name), [evidence[name].to_list()])
+        clones = clones.set_column(place, clones.field(name), evidence[name])
     return clones
 
 

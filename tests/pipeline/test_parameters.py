@@ -62,7 +62,7 @@ def test_help_names_the_parameters_by_group(tmp_path, args, hidden):
     every = {name: definition for group in schema for name, definition in group["properties"].items()}
     expected = {name for name, definition in every.items() if hidden or not definition.get("hidden")}
     assert set(re.findall(r"^  --(\w+) ", run.output, re.MULTILINE)) == expected
-    assert len(expected) == (len(every) if hidden else 21)
+    assert len(expected) == (len(every) if hidden else 22)
 
 
 def test_version(tmp_path):

@@ -107,7 +107,7 @@ def made(tmp_path_factory):
     with database.connect(folder / "work", memory="1GB", threads=1) as connection:
         near = clone_evidence.cluster_references(connection, sources)
         evidence = clone_evidence.evidence_of(connection, clones, sources, near)
-    rows = evidence.where(evidence.notna(), None).to_numpy().tolist()
+    rows = [list(row.values()) for row in evidence.to_pylist()]
     return dict(zip((row["clone_id"] for row in CLONES), rows, strict=True)), near
 
 
@@ -170,6 +170,20 @@ def test_references_within_the_radius_of_a_member_lie_in_its_cluster(made):
 )
 def test_each_clone_has_its_strongest_evidence_and_the_next_step(made, name, expected):
     assert made[0][name] == expected
+
+
+def test_clones_without_any_evidence_have_texts_that_are_null(tmp_path):
+    """Of a run whose reference is far from all of its clones."""
+    tables.write(
+        pa.Table.from_pylist(REFERENCES, schema.ANNOTATION_REFERENCE), tmp_path / "reference.parquet"
+    )
+    sources = clone_evidence.Sources(tmp_path / "reference.parquet", [], None, None, {}, {})
+    clones = pa.Table.from_pylist([clone("far", NEW_A, NEW_B)], schema.CLONES)
+    with database.connect(tmp_path, memory="1GB", threads=1) as connection:
+        near = clone_evidence.cluster_references(connection, sources)
+        evidence = clone_evidence.evidence_of(connection, clones, sources, near)
+    assert evidence.to_pylist() == [dict.fromkeys(schema.EVIDENCE_OF_CLONE)]
+    assert set(evidence.schema.types) == {pa.string()}
 
 
 def test_without_clusters_of_the_same_vectors_no_reference_lies_in_one(tmp_path):

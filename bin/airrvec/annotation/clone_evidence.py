@@ -103,7 +103,7 @@ def cluster_references(connection: duckdb.DuckDBPyConnection, sources: Sources) 
 
 def evidence_of(
     connection: duckdb.DuckDBPyConnection, clones: pa.Table, sources: Sources, near: pa.Table
-) -> pd.DataFrame:
+) -> pa.Table:
     """
     Return the evidence of each clone.
 
@@ -118,8 +118,8 @@ def evidence_of(
 
     Returns
     -------
-    DataFrame of n rows
-        Columns `airrvec.core.schema.EVIDENCE_OF_CLONE`; None where nothing is said.
+    pyarrow.Table of n rows
+        Texts `airrvec.core.schema.EVIDENCE_OF_CLONE`; null where nothing is said.
     """
     supported = _supported(connection, clones, sources, near)
     about = clones.select(
@@ -129,7 +129,8 @@ def evidence_of(
     known = table[table["tier"].notna() | table["innate_like"].notna()]
     rows = [_said(row, sources.donors) for row in tables.named_rows(known)]
     said = pd.DataFrame(rows, known.index, schema.EVIDENCE_OF_CLONE, object).reindex(table.index)
-    return said.where(said.notna(), None)
+    texts = pa.schema([(name, pa.string()) for name in schema.EVIDENCE_OF_CLONE])
+    return pa.Table.from_pandas(said, texts, preserve_index=False)
 
 
 def _supported(connection, clones: pa.Table, sources: Sources, near: pa.Table) -> pd.DataFrame:
