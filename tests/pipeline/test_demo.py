@@ -158,17 +158,24 @@ def test_a_cdr3_of_a_called_receptor_is_found(run, page):
     page.open((run.results / "multiqc/multiqc_report.html").as_uri())
     page.rest()
     page.type("#airrvec-search", cdr3)
+    tables = (
+        ".mainpage .mqc-section table:not(#airrvec-clones table)"  # that of clones shows 25 rows at a time
+    )
     rows = {
         place: page.value(
             f"[...document.querySelectorAll('{place} tbody tr:not(.airrvec-hidden)')].map(e => e.textContent)"
         )
-        for place in (".mainpage .mqc-section", "#mqc-section-wrapper-airrvec_annotation_top")
+        for place in (tables, "#mqc-section-wrapper-airrvec_annotation_top")
     }
     assert all(rows.values())
     assert all(cdr3 in row for found in rows.values() for row in found)
-    links = page.value("[...document.querySelectorAll('.airrvec-search output a')].map(e => e.textContent)")
+    clones, *links = page.value(
+        "[...document.querySelectorAll('.airrvec-search output a')].map(e => e.textContent)"
+    )
     n_rows = sum(int(link.split(": ")[1].split()[0]) for link in links)
-    assert n_rows == len(rows[".mainpage .mqc-section"])
+    assert n_rows == len(rows[tables])
+    kept = pd.read_parquet(run.results / "clones/clones.parquet")
+    assert f": {(kept['trb_junction_aa'] == cdr3).sum()} row" in clones
 
 
 @pytest.mark.parametrize("section", ["annotation", "clusters", "comparison"])

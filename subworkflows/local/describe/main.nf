@@ -81,7 +81,7 @@ workflow TABULATE {
     counts = clones.flatten().filter { file -> file.name == 'counts.parquet' }
     tabulated = DESCRIBE_CLONES.out.clones.mix(counts)
     clusters = results.clusters.mix(DESCRIBE_CLONES.out.references)
-    compared = results.comparison
+    comparison = results.comparison
     asked = channel.empty()
     ended = channel.empty()
     missing = channel.empty()
@@ -97,7 +97,7 @@ workflow TABULATE {
             settings.subMap(['compare_by', 'compare_within', 'compare_permutations', 'seed']),
             library.compare_conditions,
         )
-        compared = compared.mix(COMPARE_CONDITIONS.out.tables.mix(COMPARE_CONDITIONS.out.qc).flatten())
+        comparison = comparison.mix(COMPARE_CONDITIONS.out.tables.mix(COMPARE_CONDITIONS.out.qc).flatten())
         asked = clones.map { _files -> ['conditions', 'all_samples'] }
         ended = COMPARE_CONDITIONS.out.ended
         missing = COMPARE_CONDITIONS.out.missing
@@ -107,7 +107,7 @@ workflow TABULATE {
     emit:
     tabulated = tabulated // channel: clones, and their cells in each sample
     clusters = clusters // channel: file, with the references in the clusters
-    comparison = compared // channel: file, with the conditions
+    comparison = comparison // channel: file, with the conditions
     asked = asked // channel: [ part, name ]
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file
