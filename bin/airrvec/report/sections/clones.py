@@ -100,7 +100,9 @@ def read_clones(folder: Path | None, clusters: Path | None = None) -> Clones | N
     """
     if folder is None or not (folder / "clones.parquet").exists():
         return None
-    about = tables.read(folder / "clones.parquet", ["clone_id", "largest_share", "evidence", "call_epitope"])
+    about = tables.read(
+        folder / "clones.parquet", ["clone_id", "largest_share", "evidence", "next_step", "call_epitope"]
+    )
     counts = tables.read(
         folder / "counts.parquet", ["clone_id", "sample_id", "n_cells", "count_unit", "share"]
     )
@@ -132,8 +134,8 @@ def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
     """
     Return the clones that the report shows, by their largest share.
 
-    The largest of each sample that have two cells or more, then those with evidence, the largest first; if
-    places are left, the next largest.
+    The largest of each sample that have two cells or more, then those with evidence or a next step, the
+    largest first; if places are left, the next largest.
     """
     frame = about.to_pandas().set_index("clone_id")
     sizes = counts.to_pandas().sort_values(
@@ -142,7 +144,9 @@ def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
     rank = sizes.groupby("sample_id").cumcount()
     most = max(1, min(MOST_LARGEST, MAX_SHOWN // 2 // max(1, sizes["sample_id"].nunique())))
     largest = set(sizes.loc[(rank < most) & (sizes["n_cells"] > 1), "clone_id"])
-    place = np.where(frame.index.isin(largest), 0, np.where(frame["evidence"].notna(), 1, 2))
+    place = np.where(
+        frame.index.isin(largest), 0, np.where(frame["next_step"].notna() | frame["evidence"].notna(), 1, 2)
+    )
     weak = frame["evidence"].eq("one chain").to_numpy(bool)
     frame = frame.assign(place=place, weak=weak, clone=frame.index)
     order = frame.sort_values(
