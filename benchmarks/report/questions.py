@@ -54,10 +54,8 @@ def main(argv=None):
         told = _told(page)
     table = results.Table(question="", place="", page="", pandas="", equal="")
     for (question, place), number in told.items():
-        by_pandas = expected[question]
-        table.add(
-            question=question, place=place, page=number, pandas=by_pandas, equal=str(number == by_pandas)
-        )
+        counted = expected[question]
+        table.add(question=question, place=place, page=number, pandas=counted, equal=str(number == counted))
     results.write(args, {"questions": table.rows})
     if any(row["equal"] != "True" for row in table.rows):
         sys.exit("the page and the tables differ")
@@ -104,7 +102,7 @@ def _told(page) -> dict[tuple[str, str], str]:
     )
     few = sum(text.startswith("only ") for text in verdicts)
     expanded = _numbers(r"([\d,]+) clones? of two cells or more .*? in ([\d,]+) of", brief["Expanded"])
-    called = _numbers(r"in ([\d,]+) clones? \([^)]*\) called for ([^,;.]+)", brief["Recognise"])
+    recognised = _numbers(r"in ([\d,]+) clones? \([^)]*\) called for ([^,;.]+)", brief["Recognise"])
     near = _numbers(r"References lie in ([\d,]+) clusters?", brief["Together"])
     rows = page.value(
         "[...document.querySelectorAll('#mqc-section-wrapper-airrvec_differences tbody tr')]"
@@ -123,7 +121,7 @@ def _told(page) -> dict[tuple[str, str], str]:
     return {
         ("Are the samples good?", "Quality: Verdict"): f"{few} with few cells",
         ("Who is expanded?", "In brief"): f"{expanded[0]} clones in {expanded[1]} samples",
-        ("What do they recognise?", "In brief"): f"{called[0]} clones: {called[1]}",
+        ("What do they recognise?", "In brief"): f"{recognised[0]} clones: {recognised[1]}",
         ("Which expanded clones are specific?", "Clones: Expanded, Any evidence"): f"{specific[0]} clones",
         ("Are clusters viral?", "In brief"): f"{near[0]} clusters",
         ("What differs?", "All tests together"): f"{significant} tests",
