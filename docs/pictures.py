@@ -60,6 +60,7 @@ def _plain(name: str, element: str, height: int = 900) -> Shot:
 
 
 REPORT = (
+    _plain("report/clones", _part("clones"), 620),
     _plain("answers", _part("brief_findings")),
     _plain("annotation", f"{_part('annotation_epitopes')} .js-plotly-plot"),
     _plain("clusters", f"{_part('clusters_logos')} img", 440),

@@ -71,6 +71,7 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as folder, browser.opened(Path(folder)) as page:
         page.open((args.demo / "multiqc/multiqc_report.html").resolve().as_uri(), WIDTH)
         page.value(f"({_STYLE})()")
+        page.value("document.querySelector('.airrvec-unfold-all').click()")
         page.rest()  # MultiQC draws its plots later, which moves what is below them
         missing = [message for shot in REPORT for message in take(page, shot)]
         missing += picture_map(page, args.demo, "map", "Epitope (labelled)")
