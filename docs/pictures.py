@@ -83,7 +83,14 @@ REPORT = (
         _part("brief_figure"),
         tuple(
             Mark(f"{_part('brief_findings')} li", words)
-            for words in ("distinct receptors", "is called for", "hold", "Tests by", "AUROC of")
+            for words in (
+                "distinct receptors",
+                "of two cells or more",
+                "is called for",
+                "hold",
+                "Tests by",
+                "AUROC of",
+            )
         ),
     ),
     _shot(
