@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 from airrvec.core import schema, tables
@@ -335,8 +334,3 @@ def _tooltip(name: str) -> str:
 def sections_of(clones: Clones | None, definition: str, condition_of: Mapping[str, str]) -> Sequence[dict]:
     """Return the section, if there are clones."""
     return [clones_section(clones, definition, condition_of)] if clones is not None and clones.n else []
-
-
-def sample_cell(name: str) -> str:
-    """Return a link to the clones of a sample, for a table's cell."""
-    return clones_link(escape("clones"), sample=name)
