@@ -39,6 +39,7 @@ REFERENCES = [
     reference(A, B, "FLU", "one", identity="exact"),
     reference(A, B, "FLU", "two", identity="exact"),
     reference(OTHER_A, OTHER_B, "CMV", "one", mhc=B7, confidence="0"),
+    reference(OTHER_A, OTHER_B, "CMV", "one", mhc=B7, confidence="by eye"),
     *(reference(None, ("TRBV9", f"C{end}F"), "EBV", f"study {end}", identity=end) for end in "KRN"),
     reference(None, ("TRBV9", "CKF"), "HIV", "one", identity="K"),
 ]

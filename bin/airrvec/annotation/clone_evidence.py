@@ -12,19 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import hla, innate, schema, tables
-from airrvec.core.antigens import mhc_name
+from airrvec.core.antigens import mhc_name, vdjdb_score
 from airrvec.core.chains import GREEK
 
 import duckdb
 import pandas as pd
 import pyarrow as pa
 
-TIERS = ("identical", schema.HAS_CALL, "cluster", "one chain")
-ONE_CHAIN = TIERS[-1]
 HUMAN = "homosapiens"
 MIN_REFERENCES = 2  # of an epitope, for a cluster to be evidence
 MIN_SHARE = 0.5  # of the references in a cluster: more than this have the epitope
-MAX_FDR = 0.05  # of the enrichment of an epitope among the labelled members of a cluster
 N_NAMED = 3  # epitopes in a next step
 LOWEST = 0  # confidence in VDJdb
 _PLACES = (1, 2, 3)  # of the nearest references of a receptor
@@ -196,7 +193,7 @@ def _labels(reference: Path) -> pd.DataFrame:
     molecules = molecules.astype(object).where(molecules.notna(), None)
     molecules["mhc"] = [mhc_name(*pair) for pair in zip(molecules["mhc_a"], molecules["mhc_b"], strict=True)]
     labels = labels.merge(molecules, on=["mhc_a", "mhc_b"], how="left")
-    labels["confidence"] = pd.to_numeric(labels["confidence"], errors="coerce")
+    labels["confidence"] = vdjdb_score(labels["confidence"])
     labels = labels.rename(columns={"reference_id": "study"})
     names = ["species", "clonotype_id", "epitope", "antigen_species", "mhc", "study", "confidence"]
     return labels[[*names, "tra", "trb"]].astype(dict.fromkeys((*names[:-1], "tra", "trb"), "string"))
@@ -218,7 +215,7 @@ def _cluster_epitopes(clusters: Path | None, near: pa.Table) -> pd.DataFrame:
     if clusters is None:
         return chosen.astype("string")
     enriched = tables.read(clusters, ["cluster_id", "epitope", "epitope_fdr"]).to_pandas()
-    enriched = enriched.loc[enriched["epitope_fdr"] <= MAX_FDR, ["cluster_id", "epitope"]]
+    enriched = enriched.loc[enriched["epitope_fdr"] <= schema.ENRICHED_FDR, ["cluster_id", "epitope"]]
     return pd.concat([chosen, enriched]).drop_duplicates().astype("string")
 
 
@@ -230,7 +227,7 @@ def _said(row, donors: Mapping[str, hla.Alleles]) -> tuple:
     kind = _text(row.innate_like)
     if pd.isna(row.tier):
         return None, None, None, None, None, _innate_step(kind) if kind else None
-    tier, epitopes = TIERS[int(row.tier)], row.epitopes.split(";")
+    tier, epitopes = schema.TIERS[int(row.tier)], row.epitopes.split(";")
     mhc = _text(row.mhc)
     donor = next((donors[name] for name in row.samples.split(";") if name in donors), None)
     verdict = hla.allows(donor, hla.parse_mhc(mhc)) if donor else hla.UNKNOWN
@@ -272,7 +269,7 @@ def _next_step(row, tier: str, epitopes: list[str], mhc: str | None, verdict: st
         return f"Test the peptides {', '.join(epitopes[:N_NAMED])}{more}: the references do not agree"
     if mhc is None:
         return f"Confirm with the peptide {epitopes[0]}"
-    verb = "Test" if tier == ONE_CHAIN else "Confirm"
+    verb = "Test" if tier == schema.ONE_CHAIN else "Confirm"
     multimer = f"{verb.lower()} with the {mhc}–{epitopes[0]} multimer"
     if verdict == hla.ALLOWED:
         return multimer[0].upper() + multimer[1:]

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from airrvec.annotation.reference_set import mhc_names, require_labels, vdjdb_score
+from airrvec.annotation.reference_set import mhc_names, require_labels
 from airrvec.core import schema, tables
-from airrvec.core.antigens import study_id
+from airrvec.core.antigens import study_id, vdjdb_score
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
 from airrvec.input.mhc_names import count_unknown_mhc, mhc_alleles, unknown_mhc_warning

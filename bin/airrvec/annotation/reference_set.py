@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from airrvec.core import identity, schema, tables
-from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
+from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids, vdjdb_score
 from airrvec.core.chains import CHAIN_CLASSES, has_chains, has_equal_junctions, on_chains
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
@@ -130,12 +130,6 @@ def build_reference_set(
     alleles = count_alleles(pairs.assign(receptor_id=rows))
     counted = _counted(epitopes, labels, studies)
     return ReferenceSet(shown, counted, labels, studies, names, alleles, confidence)
-
-
-def vdjdb_score(confidence: pd.Series) -> np.ndarray:
-    """Return VDJdb's score of each label, 0 to 3, as float32; NaN where ``confidence`` is anything else."""
-    score = pd.to_numeric(confidence, errors="coerce").to_numpy(np.float32, na_value=np.nan)
-    return np.where(np.isin(score, (0, 1, 2, 3)), score, np.float32(np.nan))
 
 
 def count_alleles(labels: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 from airrvec.core.tables import map_distinct
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -115,3 +117,9 @@ def mhc_name(mhc_a: str | None, mhc_b: str | None) -> str | None:
     """
     second = None if mhc_b and mhc_b.strip().lower() in B2M else mhc_b
     return "/".join(dict.fromkeys(chain for chain in (mhc_a, second) if chain)) or None
+
+
+def vdjdb_score(confidence: pd.Series) -> np.ndarray:
+    """Return VDJdb's score of each label, 0 to 3, as float32; NaN where ``confidence`` is anything else."""
+    score = pd.to_numeric(confidence, errors="coerce").to_numpy(np.float32, na_value=np.nan)
+    return np.where(np.isin(score, (0, 1, 2, 3)), score, np.float32(np.nan))

@@ -17,6 +17,11 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
+def shortened(text: str, n: int) -> str:
+    """Return a text of at most ``n`` letters; a longer one ends in an ellipsis."""
+    return text if len(text) <= n else f"{text[: n - 1]}…"
+
+
 def printable(text: str) -> str:
     """Return text in one line, with control and invisible characters as escapes such as ``\\x1b``."""
     if text.isprintable():

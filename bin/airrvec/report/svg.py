@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+LABEL = 14  # letters of a value below an axis
 _TICKS = 5  # about so many steps
 
 
@@ -48,6 +49,20 @@ def picture(width: float, height: float, label: str, *children: str) -> str:
         font_size="12",
         style=f"display:block;width:100%;max-width:{width:g}px;height:auto;font-family:inherit",
     )
+
+
+def box(width: float, heading: str, drawing: str, lines: Iterable[str]) -> str:
+    """Return a drawing with its heading above and lines below it, all of them HTML."""
+    body = "".join(f"<div>{line}</div>" for line in lines)
+    return (
+        f'<div style="width:{width:g}px;max-width:100%">{heading}{drawing}'
+        f'<div style="font-size:85%">{body}</div></div>'
+    )
+
+
+def side_by_side(boxes: Iterable[str]) -> str:
+    """Return boxes beside each other, as many as a line has room for."""
+    return f'<div style="display:flex;flex-wrap:wrap;gap:1rem 1.5rem">{"".join(boxes)}</div>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **attributes) -> str:

@@ -34,6 +34,8 @@ from airrvec.core.schema.clones import (
     CLONES,
     COUNTED_CLONES,
     EVIDENCE_OF_CLONE,
+    ONE_CHAIN,
+    TIERS,
 )
 from airrvec.core.schema.comparison import (
     CHANGE_WORDS,
@@ -80,6 +82,7 @@ from airrvec.core.schema.repertoire import (
     CLUSTER_MOTIFS,
     CLUSTER_REFERENCES,
     CLUSTERS,
+    ENRICHED_FDR,
     HLA_ASSOCIATIONS,
     MAP,
 )
@@ -172,6 +175,7 @@ __all__ = [
     "DISTANCES",
     "DIVERSITY",
     "EDITS",
+    "ENRICHED_FDR",
     "ENTROPY",
     "EVIDENCE",
     "EVIDENCE_OF_CLONE",
@@ -207,6 +211,7 @@ __all__ = [
     "NOT_DONE",
     "NOT_EVALUATED",
     "NOT_TRAINED",
+    "ONE_CHAIN",
     "ORPHAN_VDJ",
     "ORPHAN_VJ",
     "POWER_MEAN",
@@ -232,6 +237,7 @@ __all__ = [
     "SPLIT",
     "STEPS",
     "TABLES",
+    "TIERS",
     "TOLD_BY",
     "TRAINING",
     "TRAINING_LABELS",

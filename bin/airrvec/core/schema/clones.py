@@ -1,5 +1,6 @@
 """Schemas of the tables of clones, which all counts of a run are made of."""
 
+from airrvec.core.schema.annotation import HAS_CALL
 from airrvec.core.schema.published import boolean, float64, int64, published, string
 from airrvec.core.schema.receptors import SECOND_ALPHA
 from airrvec.core.schema.repertoire import CLUSTER_ID
@@ -78,6 +79,9 @@ CALL_OF_CLONE = (
     _CALL["call_fdr"].but(null=_NOT_CALLED),
     _CALL["exact_epitope"].but(null=f"none, or {_NOT_ANNOTATED}"),
 )
+# Evidence for the epitope of a clone, the strongest first.
+ONE_CHAIN = "one chain"
+TIERS = ("identical", HAS_CALL, "cluster", ONE_CHAIN)
 _NO_EVIDENCE = "no evidence, or without `--annotate`"
 _EVIDENCE = (
     string(

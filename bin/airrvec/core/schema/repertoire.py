@@ -17,6 +17,8 @@ from airrvec.core.schema.shared import (
 _SEVERAL_UNITS = "no sample, or samples of several units"
 CLUSTER_ID = string("cluster_id", "Cluster: hash of the `clonotype_id` of its members")
 _CENTRE = string("centre", "Central receptor of the cluster by name: the member nearest to the mean vector")
+# False discovery rate at which an epitope counts as enriched in a cluster.
+ENRICHED_FDR = 0.05
 _NOT_LABELLED = "no labelled member"
 
 

@@ -1,14 +1,15 @@
 """Diversity of each sample at equal coverage, by condition where there is one."""
 
+from airrvec.core.terminal import shortened
 from airrvec.figures.run.material import (
     FONT,
+    LONGEST,
     WIDTH,
     NotDrawn,
     Results,
     class_title,
     main_class,
     several_species,
-    shortened,
     shown_samples,
 )
 from airrvec.figures.style import COLOURS, OTHER_COLOUR, escape_mathtext, plt
@@ -81,7 +82,7 @@ def _lines(axis, rows: pd.DataFrame) -> None:
     values = rows.set_index("sample_id")[_VALUE].reindex(samples)
     axis.grid(axis="y", color="#E4E4E4")
     axis.plot(values, range(len(values)), "o", color=COLOURS[0], markersize=4)
-    axis.set_yticks(range(len(values)), [escape_mathtext(shortened(name)) for name in values.index])
+    axis.set_yticks(range(len(values)), [escape_mathtext(shortened(name, LONGEST)) for name in values.index])
     axis.set_ylim(len(values) - 0.5, -0.5)
     if values.max() > MUCH_LARGER * values.min():
         axis.set_xscale("log")

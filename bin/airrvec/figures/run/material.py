@@ -1,7 +1,7 @@
 """What the figures of a run share: its tables, its samples in order, bars and heat maps of samples."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from airrvec.core import tables
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import TABLES
+from airrvec.core.terminal import shortened
 from airrvec.figures.style import OTHER_COLOUR, escape_mathtext, plt
 from airrvec.input import species_names
 
@@ -18,6 +19,7 @@ import pandas as pd
 MAX_SAMPLES = 30  # of a figure; its table has all
 WIDTH = 5.2  # inches, of a figure
 FONT = 8
+LONGEST = 28  # letters of a label
 _BAR = 0.19  # inches, the height of a sample's bar
 _NEEDED = {
     "annotation": "--annotate",
@@ -90,11 +92,24 @@ class Results:
         return rows.sort_values(["condition", "sample_id"], kind="stable", ignore_index=True)
 
 
-def main_class(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of each sample's class of chains with most cells, and of its species."""
-    largest = rows.sort_values("n_cells", ascending=False, kind="stable").drop_duplicates("sample_id")
-    keys = ["sample_id", "species", "chains"]
-    return rows.merge(largest[keys], on=keys)
+def main_class(rows: pd.DataFrame, first: Sequence[tuple[str, str]] = ()) -> pd.DataFrame:
+    """
+    Return the rows of each sample's class of chains with most cells, and of its species.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With ``sample_id``, ``species``, ``chains`` and ``n_cells``.
+    first : sequence of (str, str)
+        Species and class of chains: of those with as many cells, the first of these counts; without them,
+        the first of the rows.
+    """
+    place = {key: number for number, key in enumerate(first)}
+    keys = zip(rows["species"], rows["chains"], strict=True)
+    ordered = rows.assign(place=[place.get(key, 0) for key in keys])
+    ordered = ordered.sort_values(["n_cells", "place"], ascending=[False, True], kind="stable")
+    largest = ordered.drop_duplicates("sample_id")
+    return rows.merge(largest[["sample_id", "species", "chains"]], on=["sample_id", "species", "chains"])
 
 
 def several_species(rows: pd.DataFrame) -> bool:
@@ -136,12 +151,7 @@ def sample_labels(rows: pd.DataFrame, samples: Iterable[str]) -> list[str]:
 def joined_label(*words: str | None) -> str:
     """Return words for an axis, joined by colons; a word that comes twice stands at its last place."""
     last_first = dict.fromkeys(word for word in reversed(words) if word)
-    return escape_mathtext(shortened(": ".join(reversed(last_first))))
-
-
-def shortened(text: str, n: int = 28) -> str:
-    """Return a text of at most ``n`` letters; a longer one ends in an ellipsis."""
-    return text if len(text) <= n else f"{text[: n - 1]}…"
+    return escape_mathtext(shortened(": ".join(reversed(last_first)), LONGEST))
 
 
 def bars(values: pd.DataFrame, labels: list[str], colours: list[str], note: str, xlabel: str):
@@ -164,7 +174,7 @@ def bars(values: pd.DataFrame, labels: list[str], colours: list[str], note: str,
     for name, colour in zip(values.columns, colours, strict=True):
         widths = 100 * values[name].to_numpy()
         drawn = widths > 0  # a bar without a width would be a hairline
-        label = escape_mathtext(shortened(name))
+        label = escape_mathtext(shortened(name, LONGEST))
         axis.barh(places[drawn], widths[drawn], 0.8, left=left[drawn], color=colour, label=label, linewidth=0)
         left += widths
     axis.set_yticks(places, labels, fontsize=FONT)

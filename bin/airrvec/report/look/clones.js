@@ -10,7 +10,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     const place = document.getElementById("airrvec-clones"), source = document.getElementById("airrvec-clones-data");
     if (!place || !source) return;
-    const {columns, rows, samples, tiers} = JSON.parse(source.textContent);
+    const {columns, rows, samples, tiers, expanded: least} = JSON.parse(source.textContent);
     const at = Object.fromEntries(columns.map(([name], number) => [name, number]));
     const has = name => name in at;
     // What a cell shows, and what is searched and saved.
@@ -32,7 +32,7 @@
         (!state.sample || isIn(row, state.sample)) &&
         (!state.evidence || supports[state.evidence]?.(row) || row[at.evidence] === state.evidence) &&
         (!state.cluster || row[at.cluster] === state.cluster) &&
-        (!state.expanded || (row[at.cells] === null || row[at.cells] > 1) && row[at.share] >= .01));
+        (!state.expanded || (row[at.cells] === null || row[at.cells] > 1) && row[at.share] >= least));
       const column = at[state.sort], sign = state.up ? 1 : -1;
       const key = row => state.sort === "samples" ? words(row, "samples") : row[column];
       // empty cells come last, whatever the order
@@ -63,7 +63,7 @@
     const table = element("table", {className: "table table-sm table-hover"}, head, body);
     place.append(
       element("div", {className: "airrvec-choose"}, input, sample, ...(has("evidence") ? [evidence] : []),
-        element("label", {}, expanded, " Expanded (two cells or more, 1 % of a sample)"), reset, save),
+        element("label", {}, expanded, ` Expanded (two cells or more, ${100 * least} % of a sample)`), reset, save),
       element("div", {className: "airrvec-count"}, count, back, on),
       element("div", {className: "airrvec-scroll"}, table));
 

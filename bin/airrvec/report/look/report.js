@@ -107,7 +107,7 @@
         button.setAttribute("aria-label", `${folded ? "Unfold" : "Fold"} the chapter`);
       };
       button.onclick = () => fold(button.getAttribute("aria-expanded") === "true");
-      fold(!OPEN.some(name => head.id === name || head.querySelector(`#${name}`) || chapter.id.endsWith(`-${name}`)));
+      fold(!OPEN.includes(head.id));
       return {chapter, fold};
     }).filter(Boolean);
     const unfold = element => chapters.find(({chapter}) => chapter.contains(element))?.fold(false);

@@ -99,9 +99,8 @@ def read_clones(folder: Path | None, clusters: Path | None = None) -> Clones | N
     """
     if folder is None or not (folder / "clones.parquet").exists():
         return None
-    about = tables.read(
-        folder / "clones.parquet", ["clone_id", "largest_share", "evidence", "next_step", "call_epitope"]
-    )
+    calls = ["clone_id", "call_epitope", "call_antigen_species"]
+    about = tables.read(folder / "clones.parquet", [*calls, "largest_share", "evidence", "next_step"])
     counts = tables.read(
         folder / "counts.parquet", ["clone_id", "sample_id", "n_cells", "count_unit", "share"]
     )
@@ -109,22 +108,14 @@ def read_clones(folder: Path | None, clusters: Path | None = None) -> Clones | N
     table = tables.read_filtered(folder / "clones.parquet", tables.is_one_of("clone_id", shown)).to_pandas()
     table = table.set_index("clone_id").loc[shown].reset_index()
     table["cluster"] = table["cluster_id"].map(_numbers(clusters))
-    is_called = tables.is_one_of(
-        "clone_id", about.filter(pc.is_valid(about["call_epitope"]))["clone_id"].to_pylist()
-    )
-    names = ["clone_id", "call_epitope", "call_antigen_species"]
-    about_calls = tables.read_filtered(folder / "clones.parquet", is_called, names).to_pandas()
+    with_call = about.filter(pc.is_valid(about["call_epitope"])).select(calls).to_pandas()
     tiers = {row["values"]: row["counts"] for row in about["evidence"].value_counts().to_pylist()}
     return Clones(
         table,
         counts.filter(tables.is_one_of("clone_id", shown)).to_pandas(),
-        counts.filter(is_called).to_pandas().merge(about_calls, on="clone_id"),
+        counts.to_pandas().merge(with_call, on="clone_id"),
         len(about),
-        {
-            tier: tiers[tier]
-            for tier in ("identical", schema.HAS_CALL, "cluster", "one chain")
-            if tier in tiers
-        },
+        {tier: tiers[tier] for tier in schema.TIERS if tier in tiers},
         _expanded(counts),
     )
 
@@ -146,7 +137,7 @@ def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
     place = np.where(
         frame.index.isin(largest), 0, np.where(frame["next_step"].notna() | frame["evidence"].notna(), 1, 2)
     )
-    weak = frame["evidence"].eq("one chain").to_numpy(bool)
+    weak = frame["evidence"].eq(schema.ONE_CHAIN).to_numpy(bool)
     frame = frame.assign(place=place, weak=weak, clone=frame.index)
     order = frame.sort_values(
         ["place", "weak", "largest_share", "clone"], ascending=[True, True, False, True], kind="stable"
@@ -202,7 +193,7 @@ def evidence_words(clones: Clones) -> str | None:
     if not clones.tiers:
         return None
     words = {"identical": "identical to a reference", "cluster": "in a cluster of references"}
-    words["one chain"] = "with one chain of a reference"
+    words[schema.ONE_CHAIN] = "with one chain of a reference"
     parts = [clones_link(f"{n:,} {words.get(tier, tier)}", evidence=tier) for tier, n in clones.tiers.items()]
     return f"Clones by their strongest evidence: {', '.join(parts)}."
 
@@ -246,6 +237,7 @@ def clones_section(clones: Clones, definition: str, condition_of: Mapping[str, s
         "rows": [[row[name] for name in columns] for row in rows],
         "samples": sorted(set(clones.counts["sample_id"])),
         "tiers": list(clones.tiers),
+        "expanded": EXPANDED,
     }
     # the page's parser ends a script at "</"
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace(

@@ -27,7 +27,6 @@ from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_hea
 
 import pandas as pd
 
-MAX_FDR = 0.05  # of the enrichment of an epitope that is shown
 CENTRE_HEADERS = {
     locus.lower(): text_header(
         f"Central receptor: {GREEK[locus]}",
@@ -67,7 +66,7 @@ def motif(cluster) -> str:
     notes = []
     if cluster["innate_share"] >= innate.MAJORITY:
         notes.append(f"{100 * cluster['innate_share']:.0f} % {cluster['innate_like']}")
-    if cluster["epitope_fdr"] <= MAX_FDR:
+    if cluster["epitope_fdr"] <= schema.ENRICHED_FDR:
         share = f"{cluster['n_with_epitope']:,} of {cluster['n_receptors']:,} members"
         notes.append(f"{escaped(cluster['epitope'])}: {share}")
     return f"{words} ({'; '.join(notes)})" if notes else words
@@ -233,9 +232,11 @@ def _largest(results: Clusters) -> dict:
             "receptors": row.n_receptors,
             "innate": f"{row.innate_like} {100 * row.innate_share:.0f} %" if row.innate_like else "",
             "labelled": 100 * row.n_labelled / row.n_receptors,
-            "epitope": escaped(row.epitope) if row.epitope_fdr <= MAX_FDR else "",
+            "epitope": escaped(row.epitope) if row.epitope_fdr <= schema.ENRICHED_FDR else "",
             **_antigen(row),
-            "carrying": 100 * row.n_with_epitope / row.n_receptors if row.epitope_fdr <= MAX_FDR else None,
+            "carrying": 100 * row.n_with_epitope / row.n_receptors
+            if row.epitope_fdr <= schema.ENRICHED_FDR
+            else None,
             "epitope_fdr": row.epitope_fdr,
             **(
                 {}
@@ -280,7 +281,7 @@ def _largest_headers(unit: str) -> dict[str, dict]:
         "epitope": {
             "title": "Enriched epitope",
             "description": "More frequent here than among all labelled receptors of the run, at a false"
-            f" discovery rate of {100 * MAX_FDR:g} %. Empty: no epitope is.",
+            f" discovery rate of {100 * schema.ENRICHED_FDR:g} %. Empty: no epitope is.",
         },
         "antigen": text_header("Antigen", "Protein or gene of the epitope, and its organism"),
         "mhc": text_header("MHC", **meaning("clusters", "mhc")),
@@ -317,7 +318,7 @@ def _largest_headers(unit: str) -> dict[str, dict]:
 
 def _antigen(cluster) -> dict[str, str]:
     """Return the cells of the antigen of an enriched epitope."""
-    shown = cluster.epitope_fdr <= MAX_FDR
+    shown = cluster.epitope_fdr <= schema.ENRICHED_FDR
     antigen = ", ".join(filter(None, (cluster.antigen_gene, cluster.antigen_species)))
     return {"antigen": text_cell(antigen if shown else ""), "mhc": text_cell(cluster.mhc if shown else "")}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from airrvec.core import tables
 from airrvec.core.chains import CHAIN_TITLES
-from airrvec.core.terminal import counted
+from airrvec.core.terminal import counted, shortened
 from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
 from airrvec.report import svg
@@ -58,7 +58,7 @@ def dots_section(results: Conditions) -> dict | None:
     column = escaped(results.counts["condition"])
     values, left_out = shown_values(results.measures)
     within = bool((results.tests["within"] == DONORS).any())
-    drawn = "".join(_figure(panel, values, within) for panel in panels)
+    drawn = [_figure(panel, values, within) for panel in panels]
     n_known = len(results.tests[~results.tests["measure"].isin(("overlap", "mmd"))][KEYS].drop_duplicates())
     lines = " Lines join the dots of a donor." if within else ""
     more = f" Left out, with fewer samples: {escaped(first_names(left_out))}." if left_out else ""
@@ -72,7 +72,7 @@ def dots_section(results: Conditions) -> dict | None:
         f"{more}{''.join(f' {words}' for words in sentences)} All numbers are in"
         " <code>comparison/measures.tsv</code>.",
         "html",
-        f'<div style="display:flex;flex-wrap:wrap;gap:1rem 1.5rem">{drawn}</div>',
+        svg.side_by_side(drawn),
     )
 
 
@@ -175,12 +175,8 @@ def _figure(panel: Panel, values: list[str], within: bool) -> str:
     if panel.unknown:
         told.append(f"not known: {first_names(panel.unknown)}")
     unit = f" ({_UNITS[panel.key[0]]})" if panel.key[0] in _UNITS else ""
-    captions = "".join(f"<div>{escaped(line)}</div>" for line in told)
-    return (
-        f'<div style="width:{_WIDTH:g}px;max-width:100%"><strong>{escaped(panel.heading)}</strong>{unit}'
-        f"{drawing(panel, values, within=within)}"
-        f'<div style="font-size:85%">{captions}</div></div>'
-    )
+    heading = f"<strong>{escaped(panel.heading)}</strong>{unit}"
+    return svg.box(_WIDTH, heading, drawing(panel, values, within=within), map(escaped, told))
 
 
 def _test_words(row, panel: Panel) -> str:
@@ -222,7 +218,7 @@ def drawing(panel: Panel, values: list[str], *, within: bool) -> str:
     """
     units = panel.units[panel.units["value"].isin(values)]
     band = (_WIDTH - _LEFT) / len(values)
-    longest = max(len(_short(value)) for value in values)
+    longest = max(len(shortened(value, svg.LABEL)) for value in values)
     turned = longest * 7 > band
     bottom = _HEIGHT - (_LABELS + 5.5 * longest * 0.7 if turned else _LABELS)
     scale = svg.axis(units["number"], bottom, _TOP, log=panel.log, from_zero=panel.key[0] in SHARES)
@@ -278,9 +274,7 @@ def _frame(scale: svg.Axis, middles: dict[str, float], turned: bool) -> str:
         if turned:
             how = {"text_anchor": "end", "transform": f"rotate(-45 {x:.1f} {y - 6:.1f})"}
             y -= 4
-        parts.append(svg.tag("text", svg.words(_short(value)), svg.title(value), x=x, y=y, **how))
+        parts.append(
+            svg.tag("text", svg.words(shortened(value, svg.LABEL)), svg.title(value), x=x, y=y, **how)
+        )
     return "".join(parts)
-
-
-def _short(value: str) -> str:
-    return value if len(value) <= 14 else f"{value[:13]}…"

@@ -4,12 +4,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import schema, tables
 from airrvec.core.identity import cluster_numbers
 from airrvec.core.terminal import counted
 from airrvec.report.page import NUMBER, escaped, first_names, meaning, section
 from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
-from airrvec.report.sections.clusters import CENTRE_HEADERS, MAX_FDR
+from airrvec.report.sections.clusters import CENTRE_HEADERS
 from airrvec.stats.designs import SIGNIFICANT
 
 import numpy as np
@@ -109,7 +109,7 @@ def association_sections(results: Associations) -> list[dict]:
 def _cells(row, numbers: dict[str, str], cluster: pd.Series) -> dict:
     """Return the cells of a cluster and an allele."""
     ratios = [f"{value:.3g}" if np.isfinite(value) else "∞" for value in (row.odds_ratio, row.low, row.high)]
-    has_epitope = cluster["epitope_fdr"] <= MAX_FDR
+    has_epitope = cluster["epitope_fdr"] <= schema.ENRICHED_FDR
     return {
         "allele": text_cell(row.allele),
         "cluster": text_cell(f"cluster {numbers[row.cluster_id]}"),

@@ -1,6 +1,7 @@
 """Overlap of each two samples in the MultiQC report, as a heat map of samples by donor and condition."""
 
 from airrvec.core.terminal import counted
+from airrvec.figures.run.overlap import matrix
 from airrvec.report.page import heatmap, nothing
 
 import pandas as pd
@@ -25,7 +26,9 @@ def overlap_section(pairs: pd.DataFrame, counts: dict) -> dict:
     chains = pairs["group"].iloc[0]
     if not (pairs["morisita_horn"] > 0).any():
         return nothing(_ID, _HEADING, f"No two samples share a receptor ({chains}).")
-    values = _matrix(pairs)
+    values = matrix(pairs)
+    samples = pd.unique(pairs[["sample_1", "sample_2"]].to_numpy().ravel())
+    values = values.loc[samples, samples]
     highest = values.max(axis=1)
     places = sorted(_place(sample, counts) for sample in highest.nlargest(MAX_SAMPLES, keep="first").index)
     order = [sample for *_, sample in places]
@@ -47,14 +50,6 @@ def overlap_section(pairs: pd.DataFrame, counts: dict) -> dict:
         ycats_samples=False,
         tt_decimals=4,
     )
-
-
-def _matrix(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the overlap of each two samples; NaN for a sample with itself, and where it is not known."""
-    turned = pairs.rename(columns={"sample_1": "sample_2", "sample_2": "sample_1"})
-    values = pd.concat([pairs, turned]).pivot_table("morisita_horn", "sample_1", "sample_2", dropna=False)
-    samples = pd.unique(pairs[["sample_1", "sample_2"]].to_numpy().ravel())
-    return values.loc[samples, samples]
 
 
 def _place(sample: str, counts: dict) -> tuple[str, str, str]:

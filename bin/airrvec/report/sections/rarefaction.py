@@ -2,6 +2,7 @@
 
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.terminal import counted
+from airrvec.figures.run.material import main_class
 from airrvec.report.looks import broken_words, looks
 from airrvec.report.page import (
     escaped,
@@ -39,7 +40,7 @@ def rarefaction_sections(curves: pd.DataFrame, diversity: pd.DataFrame, groups: 
     groups : list of dict
         ``species`` and ``chains``, those with most clonotypes first.
     """
-    main = main_classes(diversity, groups)
+    main = main_class(diversity, list(group_titles(groups)))
     own = curves.merge(main[["sample_id", *_KEYS]])
     has_curve = main["sample_id"].map(own.groupby("sample_id").size()).fillna(0) > 1
     without = main.loc[~has_curve, "sample_id"].tolist()
@@ -57,15 +58,6 @@ def rarefaction_sections(curves: pd.DataFrame, diversity: pd.DataFrame, groups: 
         sections.append(_figure(id, titles[key], part, rows, words + _not_comparable(rows, apart)))
         words = ""  # once
     return sections
-
-
-def main_classes(diversity: pd.DataFrame, groups: list[dict]) -> pd.DataFrame:
-    """Return the row of each sample with most cells; of classes with as many, that of the first group."""
-    place = {key: number for number, key in enumerate(group_titles(groups))}
-    keys = zip(diversity["species"], diversity["chains"], strict=True)
-    ordered = diversity.assign(place=[place[key] for key in keys])
-    ordered = ordered.sort_values(["n_cells", "place"], ascending=[False, True], kind="stable")
-    return ordered.drop_duplicates("sample_id").sort_index().drop(columns="place")
 
 
 def _title(key: tuple, main: pd.DataFrame, titles: dict[tuple[str, str], str]) -> str:

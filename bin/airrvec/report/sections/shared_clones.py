@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import receptor_names
-from airrvec.core.terminal import counted
+from airrvec.core.terminal import counted, shortened
 from airrvec.figures.style import COLOURS, OTHER_COLOUR
 from airrvec.report import svg
 from airrvec.report.page import counted_in, escaped, per_cent, section
@@ -30,6 +30,7 @@ MORE, LESS, ALIKE = "larger", "smaller", "no significant change"
 KINDS = {"expanded": MORE, "new": MORE, "contracted": LESS, "lost": LESS}
 COLOUR_OF_KIND = {ALIKE: OTHER_COLOUR, LESS: COLOURS[0], MORE: COLOURS[1]}
 _SIZE, _LEFT, _TOP, _BOTTOM, _ZERO = 300.0, 50.0, 8.0, 44.0, 20.0
+_WIDTH = 380.0  # of a drawing over time
 _CLONE = ["clone_id", *schema.RECEPTOR_FIELDS, "call_epitope"]
 
 
@@ -227,7 +228,8 @@ def _pairs_section(results: Shared) -> dict | None:
         kept = kept.sort_values(["grey", "size"], ascending=[True, False], kind="stable").head(MOST_POINTS)
         left_out += rows["clones"].map(len).sum() - kept["clones"].map(len).sum()
         heading = f"{pair.donor}: {pair.before.value} and {pair.after.value}"
-        boxes.append(_box(heading, scatter(results, pair, kept), _numbers(rows, pair, results)))
+        lines = _numbers(rows, pair, results)
+        boxes.append(svg.box(_SIZE, _strong(heading), scatter(results, pair, kept), lines))
     tested = results.condition is not None
     colours = "".join(
         f'<span style="white-space:nowrap;margin-right:1rem">{_swatch(COLOUR_OF_KIND[kind])} {words}</span>'
@@ -254,7 +256,7 @@ def _pairs_section(results: Shared) -> dict | None:
         f" {order}.{more}{_not_drawn(results)} All numbers are in <code>comparison/changes.tsv</code> and"
         " <code>clones/counts.parquet</code>.",
         "html",
-        f'<p>{colours}</p><div style="display:flex;flex-wrap:wrap;gap:1rem 1.5rem">{"".join(boxes)}</div>',
+        f"<p>{colours}</p>{svg.side_by_side(boxes)}",
     )
 
 
@@ -274,12 +276,8 @@ def _swatch(colour: str) -> str:
     return f'<span style="{style}"></span>'
 
 
-def _box(heading: str, drawing: str, lines: list[str], width: float = _SIZE) -> str:
-    body = "".join(f"<div>{line}</div>" for line in lines)
-    return (
-        f'<div style="width:{width:g}px;max-width:100%"><strong>{escaped(heading)}</strong>{drawing}'
-        f'<div style="font-size:85%">{body}</div></div>'
-    )
+def _strong(words: str) -> str:
+    return f"<strong>{escaped(words)}</strong>"
 
 
 def _numbers(rows: pd.DataFrame, pair: Pair, results: Shared) -> list[str]:
@@ -366,7 +364,7 @@ def _scatter_frame(x_axis: svg.Axis, y_axis: svg.Axis, names: list[str]) -> str:
             stroke_opacity=0.4,
         )
     )
-    below, beside = (svg.words(name if len(name) <= 36 else f"{name[:35]}…") for name in names)
+    below, beside = (svg.words(shortened(name, 36)) for name in names)
     middle = (_LEFT + _ZERO + _SIZE) / 2
     parts.append(svg.tag("text", below, x=middle, y=_SIZE - 8, text_anchor="middle"))
     y = (_TOP + bottom) / 2
@@ -407,7 +405,7 @@ def _time_section(results: Shared) -> dict | None:
                 f"{_swatch(colour)} {escaped(_clone_words(clone, results))}"
                 for colour, clone in zip(COLOURS, shares.index, strict=False)
             ]
-            boxes.append(_box(str(donor), alluvial(results, sides, shares), lines, 380.0))
+            boxes.append(svg.box(_WIDTH, _strong(donor), alluvial(results, sides, shares), lines))
     if not boxes:
         return None
     column = escaped(results.condition)
@@ -421,7 +419,7 @@ def _time_section(results: Shared) -> dict | None:
         f" {counted(len(boxes), 'donor')} of {n:,}, those with most values of {column}, then most significant"
         " changes. All numbers are in <code>clones/counts.parquet</code>.",
         "html",
-        f'<div style="display:flex;flex-wrap:wrap;gap:1rem 1.5rem">{"".join(boxes)}</div>',
+        svg.side_by_side(boxes),
     )
 
 
@@ -432,7 +430,7 @@ def _clone_words(clone: str, results: Shared) -> str:
 
 def alluvial(results: Shared, sides: list[Side], shares: pd.DataFrame) -> str:
     """Return a drawing of bars with the shares of clones, and bands from bar to bar."""
-    width, height, bar = 380.0, 240.0, 14.0
+    width, height, bar = _WIDTH, 240.0, 14.0
     scale = svg.axis([0.0, 100 * shares.sum().max()], height - 24, 26, from_zero=True)
     step = (width - _LEFT - 2 * bar) / max(len(sides) - 1, 1)
     lefts = [_LEFT + bar / 2 + step * number for number in range(len(sides))]
@@ -448,7 +446,7 @@ def alluvial(results: Shared, sides: list[Side], shares: pd.DataFrame) -> str:
         x += {"end": bar / 2, "start": -bar / 2, "middle": 0}[anchor]
         total = shares[side.value].sum()
         common = {"x": x, "text_anchor": anchor}
-        label = side.value if len(side.value) <= 14 else f"{side.value[:13]}…"
+        label = shortened(side.value, svg.LABEL)
         parts.append(svg.tag("text", svg.words(label), svg.title(side.value), y=height - 8, **common))
         y = scale.place(100 * total) - 6
         parts.append(svg.tag("text", svg.words(per_cent(total)), y=y, font_size="11", **common))
