@@ -100,8 +100,10 @@ def test_a_task_killed_for_memory_gets_more(slurm, folder):
 
 
 def test_a_drained_node_ends_its_jobs_and_gets_no_more(slurm, folder, undisturbed):
+    slurm.set_node(slurm.cpu, "drain")  # else Slurm may give the first jobs to either node
     with head(slurm, folder, *TEST) as process:
         running(slurm, folder, "NORMALISE_RECEPTORS", "EMBED_RECEPTORS", on=slurm.gpu)
+        slurm.resume_node(slurm.cpu)
         slurm.set_node(slurm.gpu, "drain")
         drained = time.strftime("%Y-%m-%dT%H:%M:%S")
         done = ended(process, folder)
