@@ -8,10 +8,10 @@ from airrvec.figures.run.material import (
     NotDrawn,
     Results,
     class_title,
-    main_class,
     several_species,
     shown_samples,
 )
+from airrvec.figures.samples import main_class
 from airrvec.figures.style import COLOURS, OTHER_COLOUR, escape_mathtext, plt
 
 import numpy as np

@@ -1,7 +1,7 @@
 """What the figures of a run share: its tables, its samples in order, bars and heat maps of samples."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -90,26 +90,6 @@ class Results:
         rows = rows.copy()
         rows.insert(place, "condition", rows["sample_id"].map(self.conditions).astype(object))
         return rows.sort_values(["condition", "sample_id"], kind="stable", ignore_index=True)
-
-
-def main_class(rows: pd.DataFrame, first: Sequence[tuple[str, str]] = ()) -> pd.DataFrame:
-    """
-    Return the rows of each sample's class of chains with most cells, and of its species.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        With ``sample_id``, ``species``, ``chains`` and ``n_cells``.
-    first : sequence of (str, str)
-        Species and class of chains: of those with as many cells, the first of these counts; without them,
-        the first of the rows.
-    """
-    place = {key: number for number, key in enumerate(first)}
-    keys = zip(rows["species"], rows["chains"], strict=True)
-    ordered = rows.assign(place=[place.get(key, 0) for key in keys])
-    ordered = ordered.sort_values(["n_cells", "place"], ascending=[False, True], kind="stable")
-    largest = ordered.drop_duplicates("sample_id")
-    return rows.merge(largest[["sample_id", "species", "chains"]], on=["sample_id", "species", "chains"])
 
 
 def several_species(rows: pd.DataFrame) -> bool:

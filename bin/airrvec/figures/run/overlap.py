@@ -1,6 +1,7 @@
 """Overlap of each two samples, as a heat map by donor and condition."""
 
 from airrvec.figures.run.material import MAX_SAMPLES, NotDrawn, Results, heat_map, joined_label
+from airrvec.figures.samples import overlap_matrix
 
 import pandas as pd
 
@@ -31,19 +32,13 @@ def table(results: Results) -> pd.DataFrame:
     return pairs.reset_index(drop=True)
 
 
-def matrix(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the overlap of each two samples; NaN for a sample with itself, and where it is not known."""
-    turned = pairs.rename(columns={"sample_1": "sample_2", "sample_2": "sample_1"})
-    return pd.concat([pairs, turned]).pivot_table("morisita_horn", "sample_1", "sample_2", dropna=False)
-
-
 def draw(table: pd.DataFrame):
     """Draw the samples with the largest overlaps; a sample beside itself is grey."""
     columns = ["sample", "donor", "condition"]
     samples = pd.concat(
         [table[[f"{name}_{side}" for name in columns]].set_axis(columns, axis=1) for side in _SIDES]
     ).drop_duplicates("sample")
-    values = matrix(table)
+    values = overlap_matrix(table)
     kept = values.max(axis=1).nlargest(MAX_SAMPLES, keep="first").index
     order = samples[samples["sample"].isin(kept)].sort_values(["donor", "condition", "sample"])
     places = zip(order["donor"].fillna(""), order["condition"].fillna(""), order["sample"], strict=True)

@@ -5,11 +5,11 @@ from airrvec.figures.run.material import (
     WIDTH,
     Results,
     class_title,
-    main_class,
     sample_labels,
     several_species,
     shown_samples,
 )
+from airrvec.figures.samples import main_class
 from airrvec.figures.style import COLOURS, plt
 
 import pandas as pd

@@ -1,7 +1,7 @@
 """Overlap of each two samples in the MultiQC report, as a heat map of samples by donor and condition."""
 
 from airrvec.core.terminal import counted
-from airrvec.figures.run.overlap import matrix
+from airrvec.figures.samples import overlap_matrix
 from airrvec.report.page import heatmap, nothing
 
 import pandas as pd
@@ -26,7 +26,7 @@ def overlap_section(pairs: pd.DataFrame, counts: dict) -> dict:
     chains = pairs["group"].iloc[0]
     if not (pairs["morisita_horn"] > 0).any():
         return nothing(_ID, _HEADING, f"No two samples share a receptor ({chains}).")
-    values = matrix(pairs)
+    values = overlap_matrix(pairs)
     samples = pd.unique(pairs[["sample_1", "sample_2"]].to_numpy().ravel())
     values = values.loc[samples, samples]
     highest = values.max(axis=1)

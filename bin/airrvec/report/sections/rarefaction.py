@@ -2,7 +2,7 @@
 
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.terminal import counted
-from airrvec.figures.run.material import main_class
+from airrvec.figures.samples import main_class
 from airrvec.report.looks import broken_words, looks
 from airrvec.report.page import (
     escaped,
