@@ -6,7 +6,12 @@ from airrvec.core.devices import require_torch
 from airrvec.core.errors import EXTRAS, InputError, exit_on_input_error, require_extra
 from airrvec.core.terminal import print_lines
 
-PURPOSES = {"learn": "training", "plm": "a protein language model"}
+PURPOSES = {
+    "learn": "training",
+    "plm": "a protein language model",
+    "tensorboard": "--train_logger tensorboard",
+    "mlflow": "--train_logger mlflow",
+}
 
 
 def parse_args(argv=None):

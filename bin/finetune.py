@@ -16,7 +16,7 @@ def parse_args(argv=None):
     add_labelled_options(parser)
     settings.add(parser, "model", help="start: published variant, or model folder")
     parser.add_argument("--name", help="name of the new model; if not given, the name of the preset")
-    settings.add(parser, "finetune_split", "finetune_per_epitope", "finetune_min_receptors")
+    settings.add(parser, "finetune_loss", "finetune_split", "finetune_per_epitope", "finetune_min_receptors")
     add_training_options(parser)
     return parser.parse_args(argv)
 
@@ -32,10 +32,8 @@ def main(argv=None):
     from airrvec.model import weights
     from airrvec.training import model_folder
 
-    preset = presets.load(args.preset).changed(
-        name=args.name, steps=args.train_steps, batch_size=args.train_batch_size
-    )
-    preset.check_finetuning()
+    preset = _preset(args)
+    callbacks = preset.load_callbacks()
     split = _split(args)
     splits.check_leaks(split)
     start_labels = training_labels.labels_from_encoder(args.model)
@@ -47,7 +45,7 @@ def main(argv=None):
         )
     tables.write_both(split.table(), args.outdir / "split")
     digest = hashlib.sha256((args.outdir / "split.tsv").read_bytes()).hexdigest()
-    trained = _trained(args, preset, start, split, digest)
+    trained = _trained(args, preset, start, split, digest, callbacks)
 
     folder = args.outdir / preset.name
     counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
@@ -82,6 +80,19 @@ def main(argv=None):
     )
 
 
+def _preset(args) -> presets.Preset:
+    """Return the preset with the options of the command; raise `InputError` if it ignores the labels."""
+    preset = presets.load(args.preset).changed(
+        name=args.name,
+        steps=args.train_steps,
+        batch_size=args.train_batch_size,
+        loss=args.finetune_loss,
+        callbacks=args.train_callbacks,
+    )
+    preset.check_finetuning()
+    return preset
+
+
 def _split(args):
     """Return the labelled receptors as training, validation and test receptors."""
     from airrvec.benchmark import fewshot
@@ -96,7 +107,7 @@ def _split(args):
     return splits.study_split(labelled, per_epitope=args.finetune_per_epitope, **options)
 
 
-def _trained(args, preset, start, split, digest: str):
+def _trained(args, preset, start, split, digest: str, callbacks: list):
     """Return the start model, trained on a split with this digest."""
     from airrvec.model.tokens import tokenise
     from airrvec.training import trainer
@@ -128,6 +139,7 @@ def _trained(args, preset, start, split, digest: str):
         ),
         trainable=preset.trainable(start.config.n_layers),
         progress=counter("steps trained", preset.schedule.steps),
+        callbacks=callbacks,
         **training_options(args),
     )
 

@@ -5,7 +5,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from airrvec.core import runtime, script, seeds, tables
+from airrvec.core import runtime, script, seeds, settings, tables
 from airrvec.core.errors import InputError, exit_on_input_error, require_extra
 from airrvec.core.progress import counter
 from airrvec.core.terminal import counted
@@ -18,6 +18,7 @@ def parse_args(argv=None):
     parser.add_argument("receptors", type=Path, nargs="+", help="receptors, or shards of synthetic receptors")
     parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
     parser.add_argument("--name", help="name of the model; if not given, the name of the preset")
+    settings.add(parser, "pretrain_loss")
     add_training_options(parser)
     return parser.parse_args(argv)
 
@@ -37,6 +38,7 @@ def main(argv=None):
     import torch
 
     preset = _preset(args)
+    callbacks = preset.load_callbacks()
     receptors, tokens = _receptors(args, preset)
     digest = hashlib.sha256("".join(receptors["receptor_id"].to_pylist()).encode()).hexdigest()
 
@@ -57,6 +59,7 @@ def main(argv=None):
         folder=args.checkpoints / preset.name,
         fingerprint=trainer.fingerprint(data=digest, preset=preset.as_dict(), seed=args.seed),
         progress=counter("steps trained", preset.schedule.steps),
+        callbacks=callbacks,
         **training_options(args),
     )
     species = ", ".join(sorted(pc.unique(receptors["species"]).to_pylist()))
@@ -73,7 +76,11 @@ def main(argv=None):
 def _preset(args) -> presets.Preset:
     """Return the preset with the options of the command; raise `InputError` if it cannot pre-train."""
     preset = presets.load(args.preset).changed(
-        name=args.name, steps=args.train_steps, batch_size=args.train_batch_size
+        name=args.name,
+        steps=args.train_steps,
+        batch_size=args.train_batch_size,
+        loss=args.pretrain_loss,
+        callbacks=args.train_callbacks,
     )
     if preset.objective.needs_labels:
         raise InputError(

@@ -42,6 +42,7 @@ _PRESET = {
     "model": {"n_layers": 1, "d_model": 8, "n_heads": 1, "d_feedforward": 8},
     "schedule": {"steps": 1, "batch_size": 8},
 }
+_LOSS = "TITLE = 'x'\n\n\ndef loss(views{labels}):\n    return views.mean()\n"
 # What a parameter that is a path names: suffix and content; a dictionary for a folder, None for a new folder.
 # Another parameter that the schema calls a path names an empty file, or a new folder.
 MATERIAL = {
@@ -56,6 +57,9 @@ MATERIAL = {
         ".json",
         json.dumps({**_PRESET, "data": None, "objective": {"contrastive": "neighbour"}}),
     ),
+    "pretrain_loss": (".py", _LOSS.format(labels="")),
+    "finetune_loss": (".py", _LOSS.format(labels=", labels")),
+    "train_callbacks": (".py", "def callbacks():\n    return []\n"),
     "hub_cache": ("", {"models": "x"}),
     "encoders": (".py", "TITLE = 'x'\n"),
     "background": (".parquet", "x"),

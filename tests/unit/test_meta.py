@@ -25,6 +25,7 @@ FUNCTIONS = {
     "outputs",
     "ownership",
     "parameters",
+    "presets",
     "published",
     "samplesheet",
     "values",

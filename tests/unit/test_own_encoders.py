@@ -7,8 +7,9 @@ from airrvec import encoders
 from airrvec.benchmark.scoring import Distances
 from airrvec.core import tables
 from airrvec.core.errors import InputError
+from airrvec.core.own_code import OwnCode
 from airrvec.encoders import NotMeasurable
-from airrvec.encoders.own import METHODS, OwnEncoder
+from airrvec.encoders.own import CONTRACT, METHODS, OwnEncoder
 from airrvec.synthetic.synthesis import synthesise
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from inputs import ROOT, normalised
 
 N = 12
+CODE = OwnCode(ROOT / "mine.py", CONTRACT)
 FILE = """
 import sys
 
@@ -259,10 +261,10 @@ def test_the_checked_encoder_has_the_methods_of_the_users():
         embed = distances = distance_rows = len
 
     for name in METHODS:
-        alone = OwnEncoder(type("One", (), {name: len})(), ROOT / "mine.py")
+        alone = OwnEncoder(type("One", (), {name: len})(), CODE)
         due = {"distances": {"distances", "distance_rows"}}.get(name, {name})
         assert {method for method in METHODS if hasattr(alone, method)} == due
-    assert all(hasattr(OwnEncoder(All(), ROOT / "mine.py"), name) for name in METHODS)
+    assert all(hasattr(OwnEncoder(All(), CODE), name) for name in METHODS)
 
 
 @pytest.mark.parametrize(("part", "optional"), [("", False), ("", True), ("+cdr3_levenshtein", False)])

@@ -1,11 +1,21 @@
 """Presets: learning rates, shapes, and the layers that are trained."""
 
+import dataclasses
+import hashlib
+import json
+import re
+
 from airrvec.core.errors import InputError
 from airrvec.model import weights
+from airrvec.model.architecture import ModelConfig
 from airrvec.training import presets
 
 import pytest
 from inputs import ROOT
+
+FILES = ("mine.py", "watch.py")
+# Fields whose default the page says in words.
+UNLISTED = {"name", "title", "model", "objective", "schedule", "loops"}
 
 
 def test_learning_rates_are_those_of_the_reference():
@@ -16,6 +26,19 @@ def test_learning_rates_are_those_of_the_reference():
         assert base.rate(step) == pytest.approx(noam, rel=1e-12)
     finetuned = presets.load(ROOT / "conf/models/finetuned.json").schedule
     assert [finetuned.rate(step) for step in (1, 500, 1000, 1172)] == [1e-6, 5e-4, 1e-3, 1e-3]
+
+
+@pytest.mark.parametrize(
+    ("decay", "rates"),
+    [
+        (False, [0.5, 1, 1, 1, 1]),
+        ("linear", [0.5, 1, 0.75, 0.5, 0.25]),
+        ("cosine", [0.5, 1, 0.8536, 0.5, 0.1464]),
+    ],
+)
+def test_rates_warm_up_and_fall(decay, rates):
+    schedule = presets.Schedule(steps=5, warmup_steps=2, learning_rate=1.0, decay=decay)
+    assert [schedule.rate(step) for step in range(1, 6)] == pytest.approx(rates, abs=1e-4)
 
 
 def test_presets_have_the_shapes_of_the_published_models():
@@ -48,11 +71,11 @@ def test_presets_have_the_shapes_of_the_published_models():
     ("content", "problem"),
     [
         ("{", "the preset is not valid JSON"),
-        ('{"steps": 3}', "'steps' is not one of name, title, data, layers, model, objective, schedule"),
+        ('{"steps": 3}', "'steps' is not one of name, title, data, layers, callbacks, model, objective"),
         ('{"schedule": {"step": 3}}', "'step' is not one of steps, batch_size"),
         (
             '{"objective": {"contrastive": "both"}}',
-            "contrastive is 'both', not one of auto, supervised, neighbour or null",
+            "contrastive is 'both', not one of auto, supervised, neighbour, a Python file or null",
         ),
         (
             '{"objective": {"contrastive": null, "masked_language": false}}',
@@ -69,6 +92,11 @@ def test_presets_have_the_shapes_of_the_published_models():
         ('{"model": {"n_layers": 1000000000}}', "n_layers is 1000000000, not from 1 to 1,000"),
         ('{"model": {"n_heads": 7}}', "d_model, 64, is not a multiple of n_heads, 7"),
         ('{"model": {"d_model": 9, "n_heads": 3, "embedding": "left_aligned"}}', "needs an even number"),
+        ('{"schedule": {"optimiser": "lion"}}', "optimiser is 'lion', not one of adam, adamw, sgd"),
+        ('{"schedule": {"betas": [0.9]}}', r"betas are \[0.9\], not two numbers from 0 to below 1"),
+        ('{"schedule": {"betas": ["x", 1]}}', "betas is .*, not a list of numbers"),
+        ('{"schedule": {"weight_decay": -1}}', "weight_decay is -1, not 0 or more"),
+        ('{"schedule": {"decay": "sine"}}', "decay is 'sine', not true or false or one of linear, cosine"),
         ('{"data": "olga"}', "data is 'olga', not one of receptors, synthetic, shuffled"),
     ],
 )
@@ -124,3 +152,65 @@ def test_layers_to_train(layers, trained):
     names = ["embedding.projection.weight", "layers.0.qkv.bias", "layers.1.out.bias", "mlm_head.bias"]
     is_trained = presets.Preset(name="x", title="x", layers=layers).trainable(n_layers=2)
     assert [name for name in names if is_trained(name)] == trained
+
+
+# --- Presets by their names, and files that they name
+
+
+def test_a_name_and_a_file_are_alike():
+    assert presets.load("neighbour") == presets.load(ROOT / "conf/models/neighbour.json")
+    with pytest.raises(InputError, match=r"'bass' is neither a JSON file nor one of alpha, .*, tiny"):
+        presets.load("bass")
+    with pytest.raises(InputError, match="there is no such file"):
+        presets.load("bass.json")
+
+
+def test_files_of_a_preset_lie_beside_it_and_are_recorded_by_name_and_digest(tmp_path):
+    (tmp_path / "mine.py").write_text("TITLE = 'Mine'\n\n\ndef loss(views):\n    return views.sum()\n")
+    (tmp_path / "watch.py").write_text("def callbacks():\n    return []\n")
+    path = tmp_path / "my.json"
+    path.write_text('{"callbacks": "watch.py", "objective": {"contrastive": "mine.py"}}')
+    preset = presets.load(path)
+    assert preset.objective.own_file == tmp_path / "mine.py"
+    settings = preset.as_dict()
+    assert str(tmp_path) not in json.dumps(settings)
+    assert settings["objective"]["contrastive"] == "mine.py"
+    assert settings["callbacks"] == "watch.py"
+    digests = [settings["objective"]["contrastive_sha256"], settings["callbacks_sha256"]]
+    assert digests == [hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in FILES]
+
+
+def test_a_loss_replaces_that_of_the_preset(tmp_path):
+    preset = presets.load("neighbour")
+    changed = preset.changed(loss=tmp_path / "mine.py", steps=3)
+    assert changed.objective.own_file == tmp_path / "mine.py"
+    assert (changed.schedule.steps, changed.name) == (3, "neighbour")
+    assert preset.changed() == preset
+    with pytest.raises(InputError, match="contrastive is 'both', not one of"):
+        preset.changed(loss="both")
+
+
+# --- The page of the fields
+
+
+def test_the_page_has_every_field_with_its_default():
+    page = (ROOT / "docs/reference/presets.md").read_text()
+    for heading, kind in (
+        ("## Fields", presets.Preset),
+        ("### model", ModelConfig),
+        ("### objective", presets.Objective),
+        ("### schedule", presets.Schedule),
+    ):
+        table = page.split(f"{heading}\n")[1].split("| Field |")[1].split("\n\n")[0]
+        rows = re.findall(r"^\| (`.*?) \| (.*?) \|", table, re.MULTILINE)
+        listed = {}
+        for names, defaults in rows:
+            names = re.findall(r"`(\w+)`", names)
+            values = re.split(r", (?![^\[]*\])", defaults) if len(names) > 1 else [defaults]
+            listed |= dict(zip(names, values * (len(names) // len(values)), strict=True))
+        assert list(listed) == [field.name for field in dataclasses.fields(kind)]
+        for field in dataclasses.fields(kind):
+            default = listed[field.name].strip("`").replace(",", "" if "[" not in listed[field.name] else ",")
+            if field.name not in UNLISTED:
+                value = list(field.default) if isinstance(field.default, tuple) else field.default
+                assert json.loads(default) == value, field.name

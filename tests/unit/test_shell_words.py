@@ -20,7 +20,10 @@ MODULES = sorted((ROOT / "modules/local").glob("*/main.nf"))
 PLAIN = set(string.ascii_letters + string.digits + "_./:@+~,%-")  # a shell reads these as they are
 HARMFUL = [sign for sign in map(chr, range(1, 127)) if sign not in PLAIN]
 # In a task only through Nextflow, which escapes paths, or through none of them.
-PATHS = {"model", "pretrain", "finetune_preset", "hub_cache", "background", "encoders"}
+PATHS = {
+    *("model", "pretrain", "finetune_preset", "hub_cache", "background", "encoders"),
+    *("pretrain_loss", "finetune_loss", "train_callbacks"),
+}
 
 
 def is_path(name: str) -> bool:

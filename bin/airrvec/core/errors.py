@@ -159,7 +159,12 @@ def exit_on_input_error(main):
 # --- Optional packages, and how to add them
 
 # Extra of pyproject.toml → what a run imports of it.
-EXTRAS = {"learn": ("lightning", "torch"), "plm": ("torch", "transformers")}
+EXTRAS = {
+    "learn": ("lightning", "torch"),
+    "plm": ("torch", "transformers"),
+    "tensorboard": ("tensorboard",),
+    "mlflow": ("mlflow",),
+}
 
 
 def is_installed(package: str) -> bool:

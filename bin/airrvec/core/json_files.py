@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Literal, Union, get_args, get_origin, get_type_hints
@@ -91,8 +92,8 @@ def _in_words(expected) -> str:
     if get_origin(expected) is Literal:
         return f"one of {', '.join(parts)}"
     if get_origin(expected) in (Union, UnionType):
-        return " or ".join(_in_words(part) for part in parts)
+        return " or ".join(_in_words(part) for part in parts if get_origin(part) is not Callable)
     if get_origin(expected) is tuple:
-        return "a list of words"
+        return f"a list of {'numbers' if parts[0] is float else 'words'}"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", NoneType: "null"}
     return words.get(expected, expected.__name__)

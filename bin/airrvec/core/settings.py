@@ -110,6 +110,8 @@ SETTINGS = {
     "finetune_preset": Setting(
         "How: a preset of conf/models by its name, or a JSON file", default="neighbour"
     ),
+    "pretrain_loss": Setting("Contrastive loss of pre-training: a Python file, instead of the preset's"),
+    "finetune_loss": Setting("Contrastive loss of fine-tuning: a Python file, instead of the preset's"),
     "finetune_split": Setting(
         "Receptors held out for the measurement: other studies, a random fifth, or as the table's column"
         " split says",
@@ -131,6 +133,11 @@ SETTINGS = {
         "Numbers that the layers compute with in training",
         default="fp32",
         choices=("fp32", "bf16"),
+    ),
+    "train_callbacks": Setting("Python file with callbacks of Lightning, for all training"),
+    "train_logger": Setting(
+        "Logger of Lightning that follows training, in the folder of checkpoints, beside log.tsv",
+        choices=("tensorboard", "mlflow"),
     ),
     "encoders": Setting(
         "Encoders to measure, separated by commas: models, tcrdist, cdr3_levenshtein, sums such as "

@@ -1,13 +1,11 @@
 """A user's own encoder: a Python file, and the check of all that it returns against the contract."""
 
-import traceback
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from numbers import Integral, Real
 from pathlib import Path
 
 from airrvec.core import schema
-from airrvec.core.errors import InputError
+from airrvec.core.own_code import OwnCode, short
 from airrvec.encoders.measurable import NotMeasurable
 
 import numpy as np
@@ -28,21 +26,13 @@ def load_file(path: Path) -> tuple["OwnEncoder", str]:
     InputError
         If the file is missing, cannot be executed, or breaks the contract.
     """
-    if not path.is_file():
-        raise InputError(f"there is no file '{path}'", fix="Give the path of a Python file")
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None  # of a .py file
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    _call(path, "the file", spec.loader.exec_module, module)
-    for name in ("encoder", "TITLE"):
-        if not hasattr(module, name):
-            raise InputError(f"defines no {name}", file=path, fix=CONTRACT)
-    if not isinstance(module.TITLE, str):
-        raise InputError(f"TITLE is {_short(module.TITLE)}, and must be text", file=path, fix=CONTRACT)
-    _require_callable(path, "encoder", module.encoder)
-    encoder = _call(path, "encoder()", module.encoder)
-    return _call(path, "what encoder() returned", OwnEncoder, encoder, path), module.TITLE or path.stem
+    code = OwnCode(path, CONTRACT, passing=(NotMeasurable,))
+    module = code.module()
+    code.require(module, "encoder", "TITLE")
+    title = code.title(module)
+    code.require_callable("encoder", module.encoder)
+    encoder = code.call("encoder()", module.encoder)
+    return code.call("what encoder() returned", OwnEncoder, encoder, code), title
 
 
 class OwnEncoder:
@@ -56,24 +46,24 @@ class OwnEncoder:
     ----------
     encoder : object
         What ``encoder()`` of the file returned.
-    path : Path
+    code : OwnCode
         The file.
     """
 
-    def __init__(self, encoder, path: Path):
-        self._encoder, self._path, self._width = encoder, path, None
+    def __init__(self, encoder, code: OwnCode):
+        self._encoder, self._code, self._width = encoder, code, None
         methods = [name for name in METHODS if hasattr(encoder, name)]
         if not methods:
-            raise self._breach(
-                f"its encoder() has none of the methods {', '.join(METHODS)}: it is {_short(encoder)}"
+            raise self._code.breach(
+                f"its encoder() has none of the methods {', '.join(METHODS)}: it is {short(encoder)}"
             )
         for name in methods:
-            _require_callable(path, name, getattr(encoder, name))
+            code.require_callable(name, getattr(encoder, name))
         for name, (is_valid, rule) in ATTRIBUTES.items():
             if hasattr(encoder, name):
                 value = getattr(encoder, name)
                 if not is_valid(value):
-                    raise self._breach(f"{name} is {_short(value)}, and must be {rule}")
+                    raise self._code.breach(f"{name} is {short(value)}, and must be {rule}")
                 setattr(self, name, value)
         # Callers ask which methods there are.
         if "embed" in methods:
@@ -87,13 +77,13 @@ class OwnEncoder:
         vectors = self._numbers("embed()", self._encoder.embed, len(receptors), None, receptors)
         n_partial = np.isnan(vectors).any(axis=1).sum() - np.isnan(vectors).all(axis=1).sum()
         if n_partial:
-            raise self._breach(
+            raise self._code.breach(
                 f"embed() returned NaN beside numbers in {n_partial} of {len(vectors)} vectors; a receptor"
                 " without a vector has NaN alone"
             )
         self._width = self._width or vectors.shape[1]
         if vectors.shape[1] != self._width:
-            raise self._breach(
+            raise self._code.breach(
                 f"embed() returned {vectors.shape[1]} dimensions, and {self._width} for other receptors"
             )
         return vectors
@@ -108,9 +98,10 @@ class OwnEncoder:
         n = len(receptors)
         if hasattr(self._encoder, "distance_rows"):
             subject = "the function of distance_rows()"
-            function = _call(self._path, "distance_rows()", self._encoder.distance_rows, receptors)
+            function = self._code.call("distance_rows()", self._encoder.distance_rows, receptors)
             if not callable(function):
-                raise self._breach(f"distance_rows() returned {_short(function)}, and must return a function")
+                problem = f"distance_rows() returned {short(function)}, and must return a function"
+                raise self._code.breach(problem)
         else:
             subject = "distances()"
 
@@ -121,7 +112,7 @@ class OwnEncoder:
             distances = self._checked_distances(subject, function, len(rows), n, rows)
             among = distances[:, rows]
             if not np.allclose(among, among.T, rtol=1e-3, atol=ROUNDING * _largest(among), equal_nan=True):
-                raise self._breach(
+                raise self._code.breach(
                     f"{subject} returned another distance from a receptor to a second one than from the"
                     " second to the first"
                 )
@@ -134,7 +125,7 @@ class OwnEncoder:
     ) -> np.ndarray:
         distances = self._numbers(subject, function, n, n_columns, *args)
         if distances.size and np.nanmin(distances, initial=0) < -ROUNDING * _largest(distances):
-            raise self._breach(
+            raise self._code.breach(
                 f"{subject} returned negative distances, the least {np.nanmin(distances):.3g}; smaller is"
                 " nearer, from 0 on"
             )
@@ -142,59 +133,22 @@ class OwnEncoder:
 
     def _numbers(self, subject: str, function: Callable, n: int, n_columns: int | None, *args) -> np.ndarray:
         """Return what a method returns as an array of numbers, shape (n, n_columns); None: any but 0."""
-        returned = _call(self._path, subject, function, *args)
+        returned = self._code.call(subject, function, *args)
         due = f"must return numbers in the shape ({n}, {n_columns or 'd'})"
         try:
             array = np.asarray(returned)
         except Exception as error:  # rows of several lengths, an array of another device
-            raise self._breach(f"{subject} returned {_short(returned)}, and {due}") from error
+            raise self._code.breach(f"{subject} returned {short(returned)}, and {due}") from error
         if array.dtype.kind not in "fiub":
             kind = KINDS.get(array.dtype.kind, "something else")
-            raise self._breach(f"{subject} returned {kind} ({_short(returned)}), and {due}")
+            raise self._code.breach(f"{subject} returned {kind} ({short(returned)}), and {due}")
         if array.ndim != 2 or len(array) != n or array.shape[1] != (n_columns or array.shape[1]):
-            raise self._breach(f"{subject} returned the shape {array.shape}, and {due}")
+            raise self._code.breach(f"{subject} returned the shape {array.shape}, and {due}")
         if not array.shape[1] and n_columns is None:
-            raise self._breach(f"{subject} returned vectors of no dimensions, and {due}, d from 1 on")
+            raise self._code.breach(f"{subject} returned vectors of no dimensions, and {due}, d from 1 on")
         if np.isinf(array).any():
-            raise self._breach(f"{subject} returned infinite numbers, and {due}, or NaN")
+            raise self._code.breach(f"{subject} returned infinite numbers, and {due}, or NaN")
         return array if array.dtype.kind == "f" else array.astype(np.float32)
-
-    def _breach(self, problem: str) -> InputError:
-        return InputError(problem, file=self._path, fix=CONTRACT)
-
-
-def _call(path: Path, subject: str, function: Callable, *args):
-    """Return what a function of the file returns; whatever ends it is one sentence with the file's line."""
-    try:
-        return function(*args)
-    except (NotMeasurable, InputError, MemoryError):
-        raise
-    except SystemExit as error:
-        problem = f"{subject} ends the program: sys.exit({'' if error.code is None else repr(error.code)})"
-        raise InputError(problem + _line(error, path), file=path, fix=CONTRACT) from error
-    except Exception as error:
-        problem = f"{subject} fails with {type(error).__name__}: {str(error).rstrip('.')}"
-        raise InputError(problem + _line(error, path), file=path, fix="Mend the file") from error
-
-
-def _line(error: BaseException, path: Path) -> str:
-    """Return the last line of the file in an error's traceback, in words; nothing if there is none."""
-    own = str(path.absolute())
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
-    return f" (line {frames[-1].lineno})" if frames else ""
-
-
-def _require_callable(path: Path, name: str, value: object) -> None:
-    if not callable(value):
-        raise InputError(f"{name} is {_short(value)}, and must be a function", file=path, fix=CONTRACT)
-
-
-def _short(value: object) -> str:
-    """Return a value in a few words: its type, and its content if this is short."""
-    if value is None:
-        return "None"
-    shown = repr(value) if isinstance(value, str | Real | list | tuple) else ""
-    return f"the {type(value).__name__} {shown}" if 0 < len(shown) <= 60 else f"a {type(value).__name__}"
 
 
 def _largest(distances: np.ndarray) -> float:

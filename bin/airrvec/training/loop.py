@@ -19,6 +19,7 @@ from airrvec.core.seeds import derived_seed
 from airrvec.core.terminal import counted
 from airrvec.training import losses
 from airrvec.training.data import NO_TARGET, PaddedTokens, Receptors, censor, mask, pad
+from airrvec.training.optimisers import OPTIMISERS
 
 import lightning as L
 import numpy as np
@@ -194,7 +195,7 @@ class Loop(L.LightningModule):
 
     def configure_optimizers(self):
         parameters = [parameter for parameter in self.encoder.parameters() if parameter.requires_grad]
-        return torch.optim.Adam(parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+        return OPTIMISERS[self.schedule.optimiser](parameters, self.schedule)
 
     def on_train_start(self):
         self.portions.on(self.device)
@@ -225,6 +226,7 @@ class Loop(L.LightningModule):
         self.progress(1)
         if (step + 1) % self.schedule.validate_every == 0 or step + 1 == self.schedule.steps:
             self._validate()
+        return {name: torch.tensor(value) for name, value in terms.items()}  # to callbacks, as outputs
 
     def on_save_checkpoint(self, saved):
         saved["loop"] = {name: getattr(self, name) for name in SAVED}
@@ -427,6 +429,8 @@ class Loop(L.LightningModule):
     def _log(self, part: str, step: int, terms: dict[str, float]) -> None:
         seconds = time.monotonic() - self.started
         self.rows.append({"step": step, "part": part, "seconds": seconds, **terms})
+        for logger in self.trainer.loggers:
+            logger.log_metrics({f"{part}/{name}": value for name, value in terms.items()}, step)
 
     def history(self) -> pa.Table:
         """Return the log of all steps; `airrvec.core.schema.TRAINING`."""

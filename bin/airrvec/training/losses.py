@@ -169,14 +169,17 @@ class Loss:
         Whether it learns from labels.
     needs_pairs : bool
         Whether a receptor without another receptor of its label contributes nothing.
+    title : str
+        Name for a person, of a user's loss; else its name in the preset serves.
     """
 
     function: Callable[..., Tensor]
     needs_labels: bool = False
     needs_pairs: bool = False
+    title: str = ""
 
 
-# Name in a preset → loss.
+# Name in a preset → loss. To add one, add an entry; `airrvec.training.own` has those of users.
 LOSSES = {
     "auto": Loss(autocontrastive_loss),
     "supervised": Loss(supervised_contrastive_loss, needs_labels=True),

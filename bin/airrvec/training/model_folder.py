@@ -171,7 +171,7 @@ def _yaml(text: str) -> str:
 
 
 def _facts(trained: Trained, preset: Preset, start: str, data: dict[str, str]) -> list[tuple[str, str]]:
-    terms = [preset.objective.contrastive and f"{preset.objective.contrastive} contrastive"]
+    terms = [preset.objective.loss_name and f"{preset.objective.loss_name} contrastive"]
     terms.append("masked language" if preset.objective.masked_language else None)
     facts = {
         "Start": start,
@@ -181,10 +181,24 @@ def _facts(trained: Trained, preset: Preset, start: str, data: dict[str, str]) -
         "Batch": counted(preset.schedule.batch_size, "receptor"),
         "Learning rate": f"{preset.schedule.learning_rate:g}",
         "Warm-up": counted(preset.schedule.warmup_steps, "step"),
+        **_own_files(preset),
         **data,
         "airrvec": __version__,
     }
     return [(word, escaped(value)) for word, value in facts.items()]
+
+
+def _own_files(preset: Preset) -> dict[str, str]:
+    """Return what the card says of the user's Python files: word → name and digest."""
+    settings, files = preset.as_dict(), {}
+    if "contrastive_sha256" in settings["objective"]:
+        objective, loss = settings["objective"], preset.objective.loss
+        assert loss is not None
+        title = f"{loss.title}: {objective['contrastive']}"
+        files["Loss"] = f"{title}, SHA-256 {objective['contrastive_sha256']}"
+    if "callbacks_sha256" in settings:
+        files["Callbacks"] = f"{settings['callbacks']}, SHA-256 {settings['callbacks_sha256']}"
+    return files
 
 
 def _evaluation(losses: dict, means: dict, name: str, start: str) -> list[str]:

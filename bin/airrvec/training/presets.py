@@ -4,11 +4,13 @@ import argparse
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from math import cos, pi
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
-from airrvec.core import settings
+from airrvec.core import records, settings
 from airrvec.core.devices import choose_device
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object, to_dataclass
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from airrvec.training.losses import Loss
 
 CHECKPOINT_EVERY = 200  # steps between two checkpoints
+_LIBRARY = Path(__file__).parents[1]
+# The presets of airrvec: inside of the library once it is installed, next to it in a checkout.
+SHIPPED = _LIBRARY / "models" if (_LIBRARY / "models").is_dir() else _LIBRARY.parents[1] / "conf/models"
+HELP = "docs/reference/presets.md lists what a preset holds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +34,10 @@ class Objective:
 
     Attributes
     ----------
-    contrastive : str or None
-        Contrastive term, if any: a key of `airrvec.training.losses.LOSSES`.
+    contrastive : str, callable or None
+        Contrastive term, if any: a key of `airrvec.training.losses.LOSSES`; the path of a user's Python file
+        with a loss, which is executed when the loss is needed; or its function
+        (`airrvec.training.own.from_function`).
     masked_language : bool
         Whether masked-language modelling is a term.
     temperature : float
@@ -43,7 +51,7 @@ class Objective:
         Share of residues that masked-language modelling predicts.
     """
 
-    contrastive: str | None = "auto"
+    contrastive: str | Callable[..., Any] | None = "auto"
     masked_language: bool = True
     temperature: float = 0.05
     label_smoothing: float = 0.1
@@ -54,8 +62,10 @@ class Objective:
     def __post_init__(self):
         from airrvec.training.losses import LOSSES  # only here: it needs torch
 
-        if self.contrastive not in (None, *LOSSES):
-            raise ValueError(f"contrastive is {self.contrastive!r}, not one of {', '.join(LOSSES)} or null")
+        if not self.own_file and not callable(self.contrastive) and self.contrastive not in (None, *LOSSES):
+            raise ValueError(
+                f"contrastive is {self.contrastive!r}, not one of {', '.join(LOSSES)}, a Python file or null"
+            )
         if self.temperature <= 0:
             raise ValueError(f"temperature is {self.temperature}, not above 0")
         for name in ("label_smoothing", "censored_residues", "dropped_chains", "masked_residues"):
@@ -65,11 +75,43 @@ class Objective:
             raise ValueError("an objective needs a contrastive or a masked-language term")
 
     @property
+    def own_file(self) -> Path | None:
+        """The user's file with the contrastive loss, if it is one."""
+        is_file = isinstance(self.contrastive, str) and self.contrastive.endswith(".py")
+        return Path(self.contrastive) if is_file else None  # type: ignore[arg-type]
+
+    @cached_property
     def loss(self) -> "Loss | None":
-        """Contrastive loss, if any."""
+        """
+        Contrastive loss, if any.
+
+        Raises
+        ------
+        InputError
+            If the user's file is missing or breaks the contract.
+        """
+        from airrvec.training import own
         from airrvec.training.losses import LOSSES
 
-        return None if self.contrastive is None else LOSSES[self.contrastive]
+        if self.contrastive is None:
+            return None
+        if self.own_file:
+            return own.load_loss(self.own_file)
+        if callable(self.contrastive):
+            return own.from_function(self.contrastive, function_name(self.contrastive))
+        return LOSSES[self.contrastive]
+
+    @property
+    def loss_name(self) -> str | None:
+        """Name of the contrastive loss: in a preset, of a file, or of a function."""
+        if self.own_file:
+            return self.own_file.name
+        return function_name(self.contrastive) if callable(self.contrastive) else self.contrastive
+
+    def as_dict(self) -> dict:
+        """Return all settings as JSON values; of a user's file, its name and SHA-256."""
+        settings = asdict(self) | {"contrastive": self.loss_name}
+        return settings | ({"contrastive_sha256": records.sha256(self.own_file)} if self.own_file else {})
 
     @property
     def needs_labels(self) -> bool:
@@ -92,9 +134,15 @@ class Schedule:
         Peak learning rate.
     warmup_steps : int
         Steps of linear increase to the peak.
-    decay : bool
-        Whether the rate then decreases with the inverse square root of the step (Vaswani et al. 2017).
-        Otherwise, or without warm-up, it stays constant.
+    decay : bool or {"linear", "cosine"}
+        How the rate then decreases: True, with the inverse square root of the step (Vaswani et al. 2017; it
+        needs a warm-up); ``linear`` or ``cosine``, to 0 after the last step; False, it stays constant.
+    optimiser : str
+        A key of `airrvec.training.optimisers.OPTIMISERS`.
+    betas : tuple of two floats
+        Decay rates of Adam's moments; of SGD, the first one is the momentum.
+    weight_decay : float
+        Weight decay of the optimiser.
     clip : float or None
         Largest norm of the gradient.
     validate_every : int
@@ -107,7 +155,10 @@ class Schedule:
     batch_size: int = 1024
     learning_rate: float = 1.25e-3
     warmup_steps: int = 10_000
-    decay: bool = True
+    decay: bool | Literal["linear", "cosine"] = True
+    optimiser: str = "adam"
+    betas: tuple[float, ...] = (0.9, 0.98)
+    weight_decay: float = 0.0
     clip: float | None = 1.0
     validate_every: int = 500
     patience: int | None = None
@@ -119,14 +170,25 @@ class Schedule:
         for name in ("learning_rate", "clip"):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} is {value}, not above 0")
-        if self.warmup_steps < 0:
-            raise ValueError(f"warmup_steps is {self.warmup_steps}, not 0 or more")
+        for name in ("warmup_steps", "weight_decay"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, not 0 or more")
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas are {list(self.betas)}, not two numbers from 0 to below 1")
+        if self.optimiser != type(self).optimiser:  # the default needs no torch
+            from airrvec.training.optimisers import OPTIMISERS
+
+            if self.optimiser not in OPTIMISERS:
+                raise ValueError(f"optimiser is {self.optimiser!r}, not one of {', '.join(OPTIMISERS)}")
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step, counted from 1."""
         warm = step / max(self.warmup_steps, 1)
         if warm < 1:
             return self.learning_rate * warm
+        if self.decay in ("linear", "cosine"):
+            left = (self.steps + 1 - step) / (self.steps + 1 - self.warmup_steps)
+            return self.learning_rate * (left if self.decay == "linear" else (1 - cos(pi * left)) / 2)
         return self.learning_rate * (warm**-0.5 if self.decay and self.warmup_steps else 1.0)
 
 
@@ -145,6 +207,8 @@ class Preset:
     layers : str
         Trained parameters: ``all``; ``last`` for the last self-attention layer; or prefixes of parameter
         names, joined by commas, such as ``layers.2,embedding,mlm_head``.
+    callbacks : str or None
+        The path of a user's Python file with Lightning callbacks (`airrvec.training.own.load_callbacks`).
     model : ModelConfig
     objective : Objective
     schedule : Schedule
@@ -154,6 +218,7 @@ class Preset:
     title: str
     data: Literal["receptors", "synthetic", "shuffled"] = "receptors"
     layers: str = "all"
+    callbacks: str | None = None
     model: ModelConfig = field(default_factory=ModelConfig)
     objective: Objective = field(default_factory=Objective)
     schedule: Schedule = field(default_factory=Schedule)
@@ -179,59 +244,139 @@ class Preset:
             raise InputError(
                 f"the preset '{self.name}' does not learn from labels, which fine-tuning is for",
                 fix="Fine-tune with neighbour or finetuned, or with a preset of your own whose contrastive"
-                " term is supervised or neighbour",
+                " term is supervised, neighbour, or a Python file whose loss takes labels",
             )
 
-    def changed(self, *, name: str | None, steps: int | None, batch_size: int | None) -> "Preset":
+    def changed(
+        self,
+        *,
+        name: str | None = None,
+        steps: int | None = None,
+        batch_size: int | None = None,
+        loss: str | Path | Callable[..., Any] | None = None,
+        callbacks: str | Path | None = None,
+    ) -> "Preset":
         """
-        Return the preset with the given name, steps and batch size; None keeps the preset's value.
+        Return the preset with other values; None keeps the preset's value.
+
+        Parameters
+        ----------
+        name : str, optional
+        steps, batch_size : int, optional
+            From 1 on.
+        loss : str, Path or callable, optional
+            The contrastive term: a name, a Python file, or a function; see `Objective`.
+        callbacks : str or Path, optional
+            A Python file.
 
         Raises
         ------
         InputError
-            If the steps or the batch size are below 1.
+            If a value is out of range, or there is no such loss.
         """
-        schedule = self.schedule
+        schedule = {"steps": steps, "batch_size": batch_size}
         try:
-            schedule = replace(
-                schedule,
-                steps=schedule.steps if steps is None else steps,
-                batch_size=schedule.batch_size if batch_size is None else batch_size,
+            return replace(
+                self,
+                name=self.name if name is None else name,
+                callbacks=self.callbacks if callbacks is None else str(callbacks),
+                schedule=replace(self.schedule, **_chosen(schedule)),
+                objective=replace(self.objective, **_chosen({"contrastive": _word(loss)})),
             )
         except ValueError as error:
             raise InputError(str(error)) from error
-        return replace(self, name=self.name if name is None else name, schedule=schedule)
+
+    def load_callbacks(self) -> list:
+        """
+        Return the callbacks of the user's file, if any, which is executed.
+
+        Raises
+        ------
+        InputError
+            If the file is missing or breaks the contract.
+        """
+        from airrvec.training import own
+
+        return own.load_callbacks(Path(self.callbacks)) if self.callbacks else []
 
     def as_dict(self) -> dict:
-        """Return all settings, for a JSON file."""
-        return asdict(self)
+        """Return all settings as JSON values; of a user's file, its name and SHA-256."""
+        settings = asdict(self) | {"objective": self.objective.as_dict()}
+        if self.callbacks:
+            path = Path(self.callbacks)
+            settings |= {"callbacks": path.name, "callbacks_sha256": records.sha256(path)}
+        return settings
 
 
-def load(path: str | Path) -> Preset:
+def function_name(function: Callable) -> str:
+    """Return the name of a function, with its module."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{function.__module__}.{name}"
+
+
+def _chosen(values: dict) -> dict:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _word(loss: str | Path | Callable[..., Any] | None) -> str | Callable[..., Any] | None:
+    return str(loss) if isinstance(loss, Path) else loss
+
+
+def find(preset: str | Path) -> Path:
     """
-    Read a preset.
+    Return the file of a preset.
+
+    Parameters
+    ----------
+    preset : str or Path
+        Name of a preset of airrvec, or a JSON file.
 
     Raises
     ------
     InputError
-        If the file is not a JSON object, or a key or value is invalid.
+        If there is no such preset; a file that is missing is named by `load`.
     """
-    path = Path(path)
-    content = read_object(path, "the preset", "docs/reference/presets.md lists what a preset holds")
+    path = Path(preset)
+    shipped = {file.stem: file for file in sorted(SHIPPED.glob("*.json"))}
+    if str(preset) in shipped:
+        return shipped[str(preset)]
+    if path.suffix == ".json" or path.exists():
+        return path
+    raise InputError(
+        f"'{preset}' is neither a JSON file nor one of {', '.join(shipped)}",
+        fix="Give the name of a preset, or the path of your own; " + HELP,
+    )
+
+
+def load(preset: str | Path) -> Preset:
+    """
+    Read a preset.
+
+    Parameters
+    ----------
+    preset : str or Path
+        Name of a preset of airrvec, or a JSON file. Python files that it names are sought in its folder.
+
+    Raises
+    ------
+    InputError
+        If there is no such preset, the file is not a JSON object, or a key or value is invalid.
+    """
+    path = find(preset)
+    content = read_object(path, "the preset", HELP)
     try:
         parts = {
             "model": to_dataclass(ModelConfig, content.pop("model", {})),
             "objective": to_dataclass(Objective, content.pop("objective", {})),
             "schedule": to_dataclass(Schedule, content.pop("schedule", {})),
         }
-        preset = to_dataclass(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
+        loaded = to_dataclass(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
     except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(
-            f"the preset does not fit: {error}",
-            file=path,
-            fix="docs/reference/presets.md lists what a preset holds",
-        ) from error
-    return preset
+        raise InputError(f"the preset does not fit: {error}", file=path, fix=HELP) from error
+    loss, callbacks = loaded.objective.own_file, loaded.callbacks
+    return loaded.changed(
+        loss=loss and path.parent / loss, callbacks=None if callbacks is None else path.parent / callbacks
+    )
 
 
 # --- Options of the scripts that train
@@ -248,8 +393,8 @@ def checkpoint_folder() -> Path:
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the scripts that train."""
-    parser.add_argument("--preset", type=Path, required=True, help="JSON file, as in conf/models")
-    settings.add(parser, "train_steps", "train_batch_size")
+    parser.add_argument("--preset", required=True, help="a preset of conf/models by its name, or a JSON file")
+    settings.add(parser, "train_steps", "train_batch_size", "train_callbacks")
     parser.add_argument(
         "--checkpoints",
         type=Path,
@@ -259,7 +404,7 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint-every", type=int, default=CHECKPOINT_EVERY, help="steps between two checkpoints"
     )
-    settings.add(parser, "device", "train_devices", "train_precision")
+    settings.add(parser, "device", "train_devices", "train_precision", "train_logger")
     parser.add_argument("--nodes", type=int, default=1, help="nodes that share each batch")
     add_options(parser, "seed", "threads", "outdir")
 
@@ -280,4 +425,5 @@ def training_options(args: argparse.Namespace) -> dict:
         "devices": args.train_devices,
         "nodes": args.nodes,
         "precision": args.train_precision,
+        "logger": args.train_logger,
     }

@@ -13,9 +13,9 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +24,7 @@ from airrvec.core.errors import InputError
 from airrvec.core.records import DamagedError, check, seal
 from airrvec.core.terminal import counted
 from airrvec.model.transformer import ReceptorEncoder
+from airrvec.training import loggers
 from airrvec.training.data import Receptors
 from airrvec.training.loop import Loop
 from airrvec.training.presets import CHECKPOINT_EVERY, Objective, Schedule
@@ -32,6 +33,7 @@ import lightning as L
 import numpy as np
 import pyarrow as pa
 import torch
+from lightning.pytorch.loggers import Logger
 
 ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
 
@@ -142,6 +144,12 @@ def read(path: Path) -> dict:
 # airrvec name → Lightning name. bf16 is mixed precision: weights and losses stay float32.
 PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {"fp32": "32-true", "bf16": "bf16-mixed"}
 LIBRARY = Path(__file__).parents[1]
+# Warnings of Lightning about its own code, and its data loader: here the step determines the batch.
+NEEDLESS = (
+    r".*your dataloader is not resumable",
+    r".*isinstance\(treespec, LeafSpec\)",
+    r".*does not have many workers",
+)
 
 
 @dataclass(frozen=True)
@@ -187,6 +195,8 @@ def train(
     nodes: int = 1,
     precision: str = "fp32",
     progress: Callable[[int], None] | None = None,
+    callbacks: Sequence[L.Callback] = (),
+    logger: str | Logger | Sequence[Logger] | None = None,
 ) -> Trained:
     """
     Train a model, or resume from the last checkpoint in the folder.
@@ -219,43 +229,79 @@ def train(
         One of `PRECISIONS`.
     progress : callable, optional
         Called with the number of steps done since the last call.
+    callbacks : sequence of lightning.Callback
+        Callbacks of the user. After each step ``outputs`` holds the terms of the loss; `Loop.rows` is the
+        log. Their state is saved in the checkpoints.
+    logger : str, Logger or sequence of Logger, optional
+        A name in `airrvec.training.loggers.LOGGERS`, or loggers of Lightning; they receive each row of the
+        log, as ``train/loss`` and so on. The log is written as TSV in any case.
 
     Raises
     ------
     InputError
-        If the loss of the receptors does not depend on the model, or the loss is not a number. The last good
-        checkpoint is kept.
+        If the loss of the receptors does not depend on the model, the loss is not a number, or the packages
+        of the logger are missing. The last good checkpoint is kept.
     """
     _check(receptors, objective, schedule)
+    log_to = loggers.load(logger, folder)
     for name, parameter in encoder.named_parameters():
         parameter.requires_grad = trainable(name)
+    _check_trained(encoder)
     loop = Loop(encoder, receptors, validation, objective, schedule, seed, progress)
     checkpoints = Checkpoints(folder, checkpoint_every, f"{fingerprint} {precision}")
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    warnings.filterwarnings("ignore", module="lightning")
-    trainer = L.Trainer(
-        accelerator=device,
-        devices=devices,
-        num_nodes=nodes,
-        strategy="ddp_find_unused_parameters_true" if devices * nodes > 1 else "auto",
-        precision=PRECISIONS[precision],
-        max_steps=schedule.steps,
-        callbacks=[checkpoints],
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        deterministic=device == "cpu",
-        use_distributed_sampler=False,
-        num_sanity_val_steps=0,
-        default_root_dir=folder,
-    )
-    trainer.fit(loop, ckpt_path=checkpoints.last(), weights_only=True)
+    for item in log_to:
+        item.log_hyperparams({**objective.as_dict(), **asdict(schedule), "seed": seed})
+    with _quiet_lightning():
+        trainer = L.Trainer(
+            accelerator=device,
+            devices=devices,
+            num_nodes=nodes,
+            strategy="ddp_find_unused_parameters_true" if devices * nodes > 1 else "auto",
+            precision=PRECISIONS[precision],
+            max_steps=schedule.steps,
+            callbacks=[*callbacks, checkpoints],
+            logger=log_to or False,
+            log_every_n_steps=1,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            deterministic=device == "cpu",
+            use_distributed_sampler=False,
+            num_sanity_val_steps=0,
+            default_root_dir=folder,
+        )
+        trainer.fit(loop, ckpt_path=checkpoints.last(), weights_only=True)
     if not trainer.is_global_zero:
         raise SystemExit(0)
     if loop.best is not None:
         encoder.load_state_dict(loop.best)
     return Trained(encoder.cpu().eval(), loop.history(), loop.times(), loop.best_step, loop.notes)
+
+
+@contextmanager
+def _quiet_lightning() -> Iterator[None]:
+    """Leave out Lightning's greetings and `NEEDLESS`; put back what it sets for the whole process."""
+    log, deterministic = logging.getLogger("lightning.pytorch"), torch.are_deterministic_algorithms_enabled()
+    level = log.level
+    log.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            for message in NEEDLESS:
+                warnings.filterwarnings("ignore", message)
+            yield
+    finally:
+        log.setLevel(level)
+        torch.use_deterministic_algorithms(deterministic)
+
+
+def _check_trained(encoder: ReceptorEncoder) -> None:
+    """Raise `InputError` if no parameter is trained."""
+    if not any(parameter.requires_grad for parameter in encoder.parameters()):
+        names = dict.fromkeys(name.rpartition(".")[0] for name, _ in encoder.named_parameters())
+        raise InputError(
+            "the preset's layers name no parameter of the model",
+            fix=f"Give all, last, or beginnings of {', '.join(names)}",
+        )
 
 
 def _check(receptors: Receptors, objective: Objective, schedule: Schedule) -> None:

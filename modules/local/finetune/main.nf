@@ -8,8 +8,9 @@ process FINETUNE {
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
     path preset
+    tuple path(loss, stageAs: 'loss/*'), path(callbacks, stageAs: 'callbacks/*') // Python files of the user, or [] without
     tuple val(start), path(weights, stageAs: 'start') // [] if the start is a published variant
-    val settings // map: model_digest, species, exclude_references, finetune_*, train_steps, train_batch_size, train_devices, train_precision, device, seed
+    val settings // map: model_digest, species, exclude_references, finetune_*, train_steps, train_batch_size, train_devices, train_precision, train_logger, device, seed
     val library
 
     output:
@@ -28,6 +29,8 @@ process FINETUNE {
         --finetune-min-receptors ${settings.finetune_min_receptors} \\
         ${settings.train_steps ? "--train-steps ${settings.train_steps}" : ''} \\
         ${settings.train_batch_size ? "--train-batch-size ${settings.train_batch_size}" : ''} \\
+        ${loss ? "--finetune-loss ${loss}" : ''} ${callbacks ? "--train-callbacks ${callbacks}" : ''} \\
+        ${settings.train_logger ? "--train-logger ${settings.train_logger}" : ''} \\
         --seed ${settings.seed} --device ${settings.device} --train-devices ${settings.train_devices} \\
         --train-precision ${settings.train_precision} --threads ${task.cpus} --process ${task.process} --versions versions.yml ${args}
     """

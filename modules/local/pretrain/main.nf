@@ -7,9 +7,10 @@ process PRETRAIN {
 
     input:
     path preset
+    tuple path(loss, stageAs: 'loss/*'), path(callbacks, stageAs: 'callbacks/*') // Python files of the user, or [] without
     path receptors, stageAs: 'receptors/*'
     val synthetic // whether OLGA made the receptors
-    val settings // map: train_steps, train_batch_size, train_devices, train_precision, device, seed
+    val settings // map: train_steps, train_batch_size, train_devices, train_precision, train_logger, device, seed
     val library
 
     output:
@@ -23,6 +24,8 @@ process PRETRAIN {
     pretrain.py receptors/* --preset ${preset} ${synthetic ? '--synthetic' : ''} \\
         ${settings.train_steps ? "--train-steps ${settings.train_steps}" : ''} \\
         ${settings.train_batch_size ? "--train-batch-size ${settings.train_batch_size}" : ''} \\
+        ${loss ? "--pretrain-loss ${loss}" : ''} ${callbacks ? "--train-callbacks ${callbacks}" : ''} \\
+        ${settings.train_logger ? "--train-logger ${settings.train_logger}" : ''} \\
         --seed ${settings.seed} --device ${settings.device} --train-devices ${settings.train_devices} \\
         --train-precision ${settings.train_precision} --threads ${task.cpus} --process ${task.process} --versions versions.yml ${args}
     """

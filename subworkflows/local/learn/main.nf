@@ -9,7 +9,7 @@ workflow LEARN {
     take:
     receptors // value: receptors of the run, one file per partition
     labelled  // channel: [ meta, cells, [ receptors, one file per partition ] ], at most one
-    plan      // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
+    plan      // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null; code, their Python files
     settings  // map: parameters
     library   // map: script → value: digest of what it imports
 
@@ -20,7 +20,7 @@ workflow LEARN {
     trained = channel.empty()
     measured = channel.empty()
     versions = channel.empty()
-    training = settings.subMap(['train_steps', 'train_batch_size', 'train_devices', 'train_precision', 'device', 'seed'])
+    training = settings.subMap(['train_steps', 'train_batch_size', 'train_devices', 'train_precision', 'train_logger', 'device', 'seed'])
 
     data = receptors
     if (settings.synthetic_receptors) {
@@ -36,7 +36,14 @@ workflow LEARN {
         versions = versions.mix(SYNTHESISE_RECEPTORS.out.versions)
     }
     if (plan.pretrain) {
-        PRETRAIN(plan.pretrain, data, settings.synthetic_receptors ? true : false, training, library.pretrain)
+        PRETRAIN(
+            plan.pretrain,
+            [plan.code.pretrain.loss, plan.code.pretrain.callbacks],
+            data,
+            settings.synthetic_receptors ? true : false,
+            training,
+            library.pretrain,
+        )
         untuned = PRETRAIN.out.model
         model = untuned
         trained = trained.mix(PRETRAIN.out.model)
@@ -47,6 +54,7 @@ workflow LEARN {
         FINETUNE(
             labelled,
             plan.finetune,
+            [plan.code.finetune.loss, plan.code.finetune.callbacks],
             untuned,
             training + splitting + settings.subMap(['model_digest', 'species', 'exclude_references']),
             library.finetune,

@@ -2,11 +2,12 @@
 
 include { contentDigest ; listingDigest } from '../digest/main'
 include { checkNames ; inBucket ; schemaProperties } from '../files/main'
+include { jsonObject ; learnsFromLabels ; ownCode ; presetFile } from '../presets/main'
 
 // map: models, encoders and analyses of a run, checked
 def planRun(given, schemaPath) {
     def plan = planLearning(given, schemaPath)
-    def extras = [plan.pretrain || plan.finetune ? 'learn' : null, plan.encoders.any { encoder -> encoder[2] } ? 'plm' : null]
+    def extras = (plan.pretrain || plan.finetune ? ['learn', given.train_logger] : []) + [plan.encoders.any { encoder -> encoder[2] } ? 'plm' : null]
     checkNames('background', given.background ? [file(given.background, glob: false)] : [])
     return plan + [analyses: planAnalyses(given, schemaPath), extras: extras.findAll { extra -> extra }]
 }
@@ -18,7 +19,8 @@ def folderDigests(given, start) {
     return [background_digest: listed, model_digest: contentDigest(start[1])]
 }
 
-// What is learnt and measured, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null; encoders.
+// What is learnt and measured, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null; code,
+// the user's Python files of both; encoders.
 def planLearning(given, schemaPath) {
     def known = schemaProperties(schemaPath)
     def finetunes = given.finetune
@@ -31,11 +33,12 @@ def planLearning(given, schemaPath) {
     if (given.synthetic_receptors && !pretrain) {
         error('--synthetic_receptors: they are made for pre-training; give a preset with --pretrain as well')
     }
+    def code = [pretrain: ownCode(given, 'pretrain', pretrain), finetune: ownCode(given, 'finetune_preset', finetune)]
     if (pretrain) {
-        checkPretraining(given, jsonObject('pretrain', pretrain), known.model['default'])
+        checkPretraining(given, code.pretrain, jsonObject('pretrain', pretrain), known.model['default'])
     }
-    if (finetune && !learnsFromLabels(jsonObject('finetune_preset', finetune))) {
-        error("--finetune_preset: '${given.finetune_preset}' does not learn from labels; give neighbour, finetuned, or a preset of your own whose contrastive term is one of these")
+    if (finetune && !code.finetune.loss && !learnsFromLabels(jsonObject('finetune_preset', finetune))) {
+        error("--finetune_preset: '${given.finetune_preset}' does not learn from labels; give neighbour, finetuned, or a preset of your own whose contrastive term is one of these or a Python file")
     }
     def trained = [pretrain, finetune].findAll { preset -> preset }.collect { preset -> preset.baseName }
     def names = (pretrain ? [] : [start[0]]) + trained
@@ -51,7 +54,7 @@ def planLearning(given, schemaPath) {
     if (trained && given.checkpoint_dir && !inBucket(workflow.workDir)) {
         makeFolder('checkpoint_dir', given.checkpoint_dir)
     }
-    return [start: start, pretrain: pretrain, finetune: finetune, encoders: planEncoders(given, names, schemaPath)]
+    return [start: start, pretrain: pretrain, finetune: finetune, code: code, encoders: planEncoders(given, names, schemaPath)]
 }
 
 // The analyses that are asked for, in the order of the schema: list of [ name, scope ].
@@ -107,16 +110,11 @@ def ownEncoders(words, takenNames) {
     return own
 }
 
-// As airrvec.model.architecture has it: a contrastive term that is not written is "auto".
-def learnsFromLabels(preset) {
-    return !(preset.objective?.contrastive in [null, 'auto'])
-}
-
-def checkPretraining(given, preset, defaultModel) {
+def checkPretraining(given, code, preset, defaultModel) {
     if (given.model != defaultModel) {
         error('--model: pre-training starts from random weights; leave out --model, or --pretrain')
     }
-    if (learnsFromLabels(preset)) {
+    if (!code.loss && learnsFromLabels(preset)) {
         error("--pretrain: '${given.pretrain}' learns from labels; give it as --finetune_preset, with --finetune")
     }
     if (preset.data == 'synthetic' && !given.synthetic_receptors) {
@@ -139,21 +137,6 @@ def makeFolder(parameter, path) {
     }
 }
 
-// A preset of conf/models by its name, or a file of the user's.
-def presetFile(parameter, preset) {
-    def shipped = file("${projectDir}/conf/models", glob: false).listFiles().findAll { candidate -> candidate.extension == 'json' }
-    def found = shipped.find { candidate -> candidate.baseName == preset } ?: file(preset, glob: false)
-    if (!found.isFile()) {
-        error("--${parameter}: '${preset}' is neither a file nor one of ${shipped.collect { candidate -> candidate.baseName }.sort().join(', ')}")
-    }
-    if (!(found.name ==~ /[A-Za-z0-9_][A-Za-z0-9_.-]*\.json/)) {
-        error("--${parameter}: '${found.name}' names the model: letters, digits, '.', '_' and '-' alone, no '.' or '-' first, then .json")
-    }
-    checkNames(parameter, [found])
-    jsonObject(parameter, found)
-    return found
-}
-
 // A published variant, or the folder of a model: [ name, folder or [] ].
 def startModel(model, variants) {
     if (variants.contains(model)) {
@@ -171,13 +154,4 @@ def startModel(model, variants) {
         error("--model: '${name}', the name in its config.json, may hold letters, digits, '.', '_' and '-' alone, no '.' or '-' first")
     }
     return [name, folder]
-}
-
-def jsonObject(parameter, path) {
-    try {
-        return new groovy.json.JsonSlurper().parseText(path.text) as Map
-    }
-    catch (Throwable _problem) { // a StackOverflowError, where objects are nested too deeply
-        error("--${parameter}: '${path}' is no JSON object")
-    }
 }

@@ -15,7 +15,7 @@ def inputPaths(given, tables) {
 def pathParameters() {
     return [
         'input', 'labelled', 'column_map', 'multiqc_config', 'model', 'pretrain', 'finetune_preset', 'encoders', 'hub_cache',
-        'reference', 'background',
+        'reference', 'background', 'pretrain_loss', 'finetune_loss', 'train_callbacks',
     ]
 }
 
