@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from airrvec.core import environment
 from airrvec.core.version import __version__
 
-__all__ = ["__version__", "embed", "find", "match_barcodes", "nearest", "read"]
+__all__ = ["__version__", "embed", "find", "load", "match_barcodes", "nearest", "read"]
 
 environment.check_address_space()
 environment.drop_foreign_kernels()
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from airrvec.app.api import embed, nearest, read
     from airrvec.app.barcodes import match_barcodes
     from airrvec.app.find_api import find
+    from airrvec.app.loading import load
 else:
 
     def __dir__():
@@ -26,6 +27,6 @@ else:
         if name in __all__:
             from importlib import import_module
 
-            module = {"find": "find_api", "match_barcodes": "barcodes"}.get(name, "api")
+            module = {"find": "find_api", "load": "loading", "match_barcodes": "barcodes"}.get(name, "api")
             return getattr(import_module(f"airrvec.app.{module}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

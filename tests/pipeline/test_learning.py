@@ -22,6 +22,7 @@ PRESETS = {
     "tuned": {"layers": "last", "objective": {"contrastive": "supervised"}, "schedule": SCHEDULE},
     "shuffled_own": {"data": "shuffled"},
     "learns_labels": {"objective": {"contrastive": "supervised"}},
+    "gone_loss": {"objective": {"contrastive": "gone.py"}},
     "bad name": {},
     "tcrdist": {},
 }

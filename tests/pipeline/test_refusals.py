@@ -59,6 +59,10 @@ CASES = [
     ),
     ((*DASH, "--finetune", "--finetune_preset", "mlm_only"), "'mlm_only' does not learn from labels"),
     ((*DASH, "--finetune", "--finetune_preset", "broken.json"), "broken.json' is no JSON object"),
+    ((*DASH, "--finetune", "--finetune_loss", "gone.py"), "--finetune_loss: there is no file 'gone.py'"),
+    ((*DASH, "--finetune", "--finetune_loss", "broken.json"), "'broken.json' is no name of a Python file"),
+    ((*DASH, "--finetune", "--finetune_preset", "gone_loss.json"), "--finetune_preset: there is no file '"),
+    ((*DASH, "--train_logger", "wandb"), "--train_logger: 'wandb' is not one of tensorboard, mlflow"),
     ((*DASH, "--finetune_split", "fair"), "--finetune_split: 'fair' is not one of study, random, given"),
     ((*DASH, "--checkpoint_dir", "here"), "--checkpoint_dir: 'here' is no absolute path"),
     # Encoders

@@ -157,6 +157,10 @@ class PaddedTokens:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    def __getitem__(self, rows) -> "PaddedTokens":
+        """Return some receptors: a slice, or numbers of rows."""
+        return PaddedTokens(self.tokens[rows], self.padding[rows])
+
     @property
     def residues(self) -> Tensor:
         """True for residues, False for ``<cls>`` and padding; shape (B, T)."""

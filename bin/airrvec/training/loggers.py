@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -49,10 +50,11 @@ class MlflowLogger(Logger):
         from mlflow import MlflowClient
 
         uri = os.environ.get("MLFLOW_TRACKING_URI") or (self._folder / "mlruns").absolute().as_uri()
-        client = MlflowClient(tracking_uri=uri)
-        experiment = client.get_experiment_by_name(self.name)
-        number = experiment.experiment_id if experiment else client.create_experiment(self.name)
-        self._run = client.create_run(number, run_name=self._folder.name).info.run_id
+        with _file_store_allowed():
+            client = MlflowClient(tracking_uri=uri)
+            experiment = client.get_experiment_by_name(self.name)
+            number = experiment.experiment_id if experiment else client.create_experiment(self.name)
+            self._run = client.create_run(number, run_name=self._folder.name).info.run_id
         return client
 
     @rank_zero_only
@@ -76,6 +78,21 @@ class MlflowLogger(Logger):
         """End the run."""
         if self._run:
             self.client.set_terminated(self._run, "FINISHED" if status == "success" else "FAILED")
+
+
+@contextmanager
+def _file_store_allowed() -> Iterator[None]:
+    """Let MLflow open a folder, which needs no package beside it; MLflow advises a database."""
+    name = "MLFLOW_ALLOW_FILE_STORE"
+    before = os.environ.get(name)
+    os.environ[name] = "true"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 # Name, which is that of the extra too → folder of the training → logger.
