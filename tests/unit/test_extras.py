@@ -73,7 +73,7 @@ def test_the_extras_are_those_of_the_package():
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {
-        extra: {requirement.split(">")[0] for requirement in requirements}
+        extra: {requirement.split(">")[0].removesuffix("-skinny") for requirement in requirements}
         for extra, requirements in project["optional-dependencies"].items()
     }
     assert declared == {extra: set(packages) for extra, packages in errors.EXTRAS.items()}

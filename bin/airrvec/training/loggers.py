@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 
 from airrvec.core.errors import InputError, require_extra
@@ -47,11 +48,11 @@ class MlflowLogger(Logger):
     @cached_property
     def client(self):
         """The client of MLflow, with a new run."""
-        from mlflow import MlflowClient
-
+        # By name: the environments of the tasks are made from the imports of their scripts.
+        create = import_module("mlflow").MlflowClient
         uri = os.environ.get("MLFLOW_TRACKING_URI") or (self._folder / "mlruns").absolute().as_uri()
         with _file_store_allowed():
-            client = MlflowClient(tracking_uri=uri)
+            client = create(tracking_uri=uri)
             experiment = client.get_experiment_by_name(self.name)
             number = experiment.experiment_id if experiment else client.create_experiment(self.name)
             self._run = client.create_run(number, run_name=self._folder.name).info.run_id
@@ -68,10 +69,9 @@ class MlflowLogger(Logger):
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Write the terms of a step."""
         client = self.client
-        from mlflow.entities import Metric
-
+        metric = import_module("mlflow.entities").Metric
         now = int(time.time() * 1000)
-        client.log_batch(self._run, [Metric(name, value, now, step or 0) for name, value in metrics.items()])
+        client.log_batch(self._run, [metric(name, value, now, step or 0) for name, value in metrics.items()])
 
     @rank_zero_only
     def finalize(self, status: str) -> None:
