@@ -113,7 +113,11 @@ def tried(folder) -> dict[str, list]:
     given = {name: values(name, folder / "values") for name in PARAMETERS}
     cases = []
     for name, found in given.items():
-        common = {"input": "samples.csv", **EVERYTHING, **(PRETRAINING if name == "pretrain" else {})}
+        common = {
+            "input": "samples.csv",
+            **EVERYTHING,
+            **(PRETRAINING if name in ("pretrain", "pretrain_loss") else {}),
+        }
         for _, value in found:
             path = Path(str(value))
             if name == "input" and path.is_file():

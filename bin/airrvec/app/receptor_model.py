@@ -175,6 +175,7 @@ def _frame(receptors: Any) -> pd.DataFrame:
     if isinstance(receptors, pd.DataFrame):
         return receptors
     if isinstance(receptors, pa.Table):
-        return receptors.to_pandas()
+        frame: pd.DataFrame = receptors.to_pandas()
+        return frame
     fix = f"Read it with airrvec.read({str(receptors)!r})" if isinstance(receptors, str | Path) else _FIX
     raise InputError(f"the receptors are a {type(receptors).__name__}, and no table", fix=fix)
