@@ -17,9 +17,6 @@ sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 import pandas as pd
 
 from benchmarks.common import results
-from benchmarks.size.size import process_usage, read_trace
-
-NAMES = ("run", "process", "tasks", "planned_s", "run_s", "ratio")
 
 
 def parse_args(argv=None):
@@ -32,16 +29,15 @@ def parse_args(argv=None):
 
 
 def compared(name: str, plan: Path, trace: Path) -> pd.DataFrame:
-    """Return a row for each process of the run: seconds of processor planned and used, and their ratio."""
-    usage = process_usage(read_trace(trace))
+    """Return a row for each process of the run: seconds of one core, planned and used, and their ratio."""
+    tasks = pd.read_csv(trace, sep="\t", na_values="-").query("status == 'COMPLETED'")
+    tasks["process"] = tasks["process"].str.split(":").str[-1]
+    tasks["run_s"] = tasks["realtime"] * tasks["%cpu"] / 1e5
+    used = tasks.groupby("process", sort=False).agg(tasks=("run_s", "size"), run_s=("run_s", "sum"))
     planned = pd.read_csv(plan, sep="\t").set_index("process")
-    seconds = planned["seconds_each"] * planned["tasks"]
-    rows = [
-        (name, process, used["tasks"], seconds.get(process), used["processor"])
-        for process, used in usage.items()
-    ]
-    frame = pd.DataFrame(rows, columns=list(NAMES[:-1]))
-    return frame.assign(ratio=frame["planned_s"].astype(float) / frame["run_s"])
+    used["planned_s"] = planned["tasks"] * planned["seconds_each"]
+    used["ratio"] = used["planned_s"] / used["run_s"]
+    return used.reset_index().assign(run=name)
 
 
 def main(argv=None):
