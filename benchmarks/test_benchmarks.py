@@ -262,9 +262,10 @@ ENTRIES = {
     "training/finetuning.py": Entry(why_not="gpu/gpu.py runs it"),
     "training/pretraining_curve.py": Entry(why_not="gpu/gpu.py runs it"),
     "training/recipes.py": Entry(
-        "VDJDB --device cpu --jobs 1 --seconds 500 --seeds 1 --recipes 'neighbour (default)' 'both losses, all"
-        " layers' --cut 9 --per-epitope 20 --min-train 20 --min-test 5 --min-receptors 25 --further 5"
-        " --resamples 50 --max-steps 1 --max-batch 12",
+        "VDJDB --device cpu --jobs 1 --seconds 500 --seeds 1"
+        " --recipes 'neighbour (default)' 'both losses, all layers' --cut 18 --per-epitope 20"
+        " --min-train 10 --min-test 5 --min-receptors 25 --further 5 --resamples 50"
+        " --max-steps 1 --max-batch 12",
         recipes,
     ),
     "training/training_speed.py": Entry(

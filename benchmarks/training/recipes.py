@@ -29,8 +29,6 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec.benchmark import fewshot
-from airrvec.benchmark.heldout.splits import PARTS, Split, check_leaks, study_split
 from airrvec.core import runtime
 from airrvec.core.schema import MEAN, NOT_TRAINED
 from airrvec.training import presets
@@ -39,9 +37,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.common import results, tuning_gains
-from benchmarks.common.material import normalised
-from benchmarks.common.time_split import CUT, is_earlier, time_split
-from benchmarks.common.tuning_gains import Tests
+from benchmarks.common.time_split import CUT
+from benchmarks.common.tuning_tasks import Task, described, make_tasks
 
 # Rules of the benchmark. The width of `contrast` is that of the loss; that of `contrast_spread` follows the
 # spread of the distances, as for encoders other than SCEPTR.
@@ -130,37 +127,6 @@ RECIPES = {recipe.name: recipe for recipe in (*STARTS.values(), *TRAINED)}
 
 
 @dataclass(frozen=True)
-class Task:
-    """
-    Receptors to train and to test on, the same for all recipes.
-
-    Attributes
-    ----------
-    kind, seed
-        ``time`` or ``study``, and the seed of the draw of training receptors.
-    split : Split
-        Epitopes that are trained and tested.
-    further : dict of str to ndarray
-        Epitope → rows of its receptors, which only recipes of many epitopes train on.
-    """
-
-    kind: str
-    seed: int
-    split: Split
-    further: dict[str, np.ndarray]
-
-    @property
-    def tests(self) -> Tests:
-        """Positives, negatives and studies of the test receptors."""
-        return tuning_gains.tests(self.split)
-
-    @property
-    def untrained(self) -> Split:
-        """The split for epitopes that no recipe trains: the further ones count as trained."""
-        return replace(self.split, train={**self.split.train, **self.further})
-
-
-@dataclass(frozen=True)
 class Job:
     """A recipe and the number of a task."""
 
@@ -198,7 +164,7 @@ class Outcome:
     problem: str = ""
 
 
-# --- Tasks
+# --- Options
 
 
 def parse_args(argv=None):
@@ -223,58 +189,6 @@ def parse_args(argv=None):
     parser.add_argument("--max-steps", type=int)
     parser.add_argument("--max-batch", type=int)
     return parser.parse_args(argv)
-
-
-def make_tasks(args) -> list[Task]:
-    """Return the tasks of all splits and seeds, of the labelled table without 10x Genomics."""
-    with tempfile.TemporaryDirectory() as folder:
-        cells, receptors = normalised(args.labelled.resolve(), Path(folder))
-    labelled = fewshot.select_labelled(
-        cells, receptors, species="homosapiens", exclude_references="10xgenomics"
-    )
-    tasks = []
-    for kind in args.splits:
-        for seed in args.seeds:
-            if kind == "time":
-                split = time_split(
-                    labelled, cut=args.cut, per_epitope=args.per_epitope, min_train=args.min_train,
-                    min_test=args.min_test, seed=seed,
-                )  # fmt: skip
-            else:
-                split = study_split(
-                    labelled, per_epitope=args.per_epitope, min_receptors=args.min_receptors, seed=seed
-                )
-            check_leaks(split)
-            tasks.append(Task(kind, seed, split, further_epitopes(args, kind, split)))
-    return tasks
-
-
-def further_epitopes(args, kind: str, split: Split) -> dict[str, np.ndarray]:
-    """
-    Return training receptors of epitopes that are not in the split, from studies without test receptors.
-
-    By time, they are of earlier studies. By study, epitopes with more than 120 receptors stay untrained.
-    """
-    sources = split.labelled.sources
-    tested = {None, *tuning_gains.test_studies(split)}
-    usable = np.array([study not in tested for study in sources["reference_id"].to_pylist()])
-    if kind == "time":
-        usable &= is_earlier(sources, args.cut) == 1
-    row = {name: number for number, name in enumerate(split.labelled.receptors["receptor_id"].to_pylist())}
-    rows = defaultdict(list)
-    for receptor, epitope, use in zip(
-        sources["receptor_id"].to_pylist(), sources["epitope"].to_pylist(), usable.tolist(), strict=True
-    ):
-        if use and epitope not in split.train:
-            rows[epitope].append(row[receptor])
-    held_out = np.union1d(split.rows("validation"), split.rows("test"))
-    further = {epitope: np.setdiff1d(members, held_out) for epitope, members in rows.items()}
-    most = np.inf if kind == "time" else 120
-    return {
-        epitope: members
-        for epitope, members in sorted(further.items())
-        if len(members) >= args.further and len(split.labelled.epitopes[epitope]) <= most
-    }
 
 
 # --- A job, in a process of its own
@@ -560,23 +474,6 @@ def untrained_row(start: list[Outcome], tuned: list[Outcome], weight: float | No
     return dict(zip(names, values, strict=True))
 
 
-def described(task: Task, tests: Tests) -> dict[str, Any]:
-    """Return the sizes of a task."""
-    split = task.split
-    return {
-        "split": task.kind,
-        "seed": task.seed,
-        "epitopes": [
-            {"epitope": epitope, **{part: len(getattr(split, part)[epitope]) for part in PARTS}}
-            for epitope in split.epitopes
-        ],
-        "further": {epitope: len(rows) for epitope, rows in task.further.items()},
-        "removed": split.removed,
-        "test_receptors": len(tests.studies),
-        "test_studies": dict(zip(tests.names, np.bincount(tests.studies).tolist(), strict=True)),
-    }
-
-
 def main(argv=None):
     end = time.monotonic()
     args = parse_args(argv)
@@ -585,13 +482,13 @@ def main(argv=None):
     chosen = [RECIPES[name] for name in args.recipes] if args.recipes else TRAINED
     starts = [recipe for start, recipe in STARTS.items() if start in {"sceptr", *(r.start for r in chosen)}]
     jobs = [Job(recipe, number) for recipe in (*starts, *chosen) for number in range(len(tasks))]
-    # CUDA works in no fork. The end of the block ends the processes, also those that still train.
+    # Spawned, because CUDA does not work in forked processes. The end of the block ends them all.
     with multiprocessing.get_context("spawn").Pool(args.jobs, start_process, (tasks, args)) as pool:
         running = pool.imap_unordered(work, jobs)
         report = Report(args, tasks)
         for outcome in until(end, running):
             report.add(outcome)
-    report.finish()
+        report.finish()
 
 
 if __name__ == "__main__":
