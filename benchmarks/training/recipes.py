@@ -50,7 +50,7 @@ UNTRAINED_K = 20
 
 # Steps and rates for batches of the size of the preset `neighbour`.
 SHORT = {"steps": 300, "batch_size": 384, "warmup_steps": 50, "validate_every": 20, "patience": 5}
-SLOW, FAST = SHORT | {"learning_rate": 1e-4}, SHORT | {"learning_rate": 1e-3}
+SLOW, FAST = SHORT | {"learning_rate": 1e-4}, SHORT | {"learning_rate": 3e-4}
 FIXED = SLOW | {"patience": None}
 WIDE = SLOW | {"batch_size": 768}
 
@@ -105,23 +105,23 @@ STARTS = {
 TRAINED = (
     Recipe(name="neighbour (default)", preset="neighbour"),
     Recipe(name="supervised, all layers", layers="all", schedule=SLOW),
-    Recipe(name="supervised, last layer", schedule=FAST),
-    Recipe(name="supervised, all layers, many epitopes", layers="all", many=True, schedule=WIDE),
-    Recipe(name="large: supervised, last layer", start=LARGE, schedule=FAST),
     Recipe(name="both losses, all layers", layers="all", objective={"contrastive": SUM}, schedule=SLOW),
-    Recipe(name="large: supervised, all layers", start=LARGE, layers="all", schedule=SLOW),
-    Recipe(name="paper's way"),
-    Recipe(name="neighbour, many epitopes", preset="neighbour", many=True, schedule={"batch_size": 768}),
-    Recipe(name="supervised, all layers, whole receptors", layers="all", objective=WHOLE, schedule=SLOW),
+    Recipe(name="supervised, last layer", schedule=FAST),
     Recipe(name="large: neighbour", preset="neighbour", start=LARGE),
-    Recipe(name="supervised, all layers, 300 steps", layers="all", schedule=FIXED),
+    Recipe(name="neighbour, many epitopes", preset="neighbour", many=True, schedule={"batch_size": 768}),
+    Recipe(name="large: supervised, last layer", start=LARGE, schedule=FAST),
+    Recipe(name="supervised, all layers, many epitopes", layers="all", many=True, schedule=WIDE),
+    Recipe(name="paper's way"),
+    Recipe(name="neighbour, 160 steps", preset="neighbour", schedule={"steps": 160, "patience": None}),
+    Recipe(name="large: supervised, all layers", start=LARGE, layers="all", schedule=SLOW),
     Recipe(name="neighbour, whole receptors", preset="neighbour", objective=WHOLE),
+    Recipe(name="supervised, all layers, 300 steps", layers="all", schedule=FIXED),
     Recipe(name="large: both losses, all layers, many epitopes", start=LARGE, layers="all", many=True,
            objective={"contrastive": SUM}, schedule=WIDE),
+    Recipe(name="supervised, all layers, whole receptors", layers="all", objective=WHOLE, schedule=SLOW),
     Recipe(name="supervised without masking, all layers", layers="all", objective={"masked_language": False},
            schedule=SLOW),
     Recipe(name="paper's way, all layers", layers="all", schedule={"learning_rate": 3e-4}),
-    Recipe(name="neighbour, 160 steps", preset="neighbour", schedule={"steps": 160, "patience": None}),
 )  # fmt: skip
 RECIPES = {recipe.name: recipe for recipe in (*STARTS.values(), *TRAINED)}
 
