@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Literal
 
-from airrvec.app import api, frames
+from airrvec.app import api, frames, memory
 from airrvec.app.finding import Search, opened
 from airrvec.app.finding import find as find_queries
 from airrvec.app.places import default_index
@@ -93,7 +93,7 @@ def find(
     require_at_least_one("threads", n_threads)
     require_choice("species", species, schema.SPECIES)
     if isinstance(queries, pd.DataFrame):
-        parsed = from_normalised(api.standardised(queries))
+        parsed = from_normalised(api.standardised(memory.parts_of(queries, "queries")[0]))
     else:
         parsed = read_queries(str(queries), species=species, format=format, column_map=column_map)
     model_source = None if model is None else str(model)

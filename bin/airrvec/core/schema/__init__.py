@@ -58,7 +58,7 @@ from airrvec.core.schema.gamma_delta import (
     GAMMA_DELTA_CLUSTERS,
     GAMMA_DELTA_RECEPTORS,
 )
-from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, UNANSWERED
+from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, NEIGHBOURS, UNANSWERED
 from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
 from airrvec.core.schema.receptors import (
     CELLS,
@@ -207,6 +207,7 @@ __all__ = [
     "METRICS",
     "MULTICHAIN",
     "NEAREST",
+    "NEIGHBOURS",
     "NEVER",
     "NOT_DONE",
     "NOT_EVALUATED",
