@@ -9,6 +9,7 @@ selects, the nearest other receptor of each of RECEPTORS, and the modules of tor
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_type
 
 import airrvec
@@ -34,7 +35,11 @@ mapped = airrvec.read(
 )
 assert_type(mapped, pd.DataFrame)
 if TYPE_CHECKING:  # with the types of pandas-stubs
-    airrvec.nearest("vectors.parquet", embedded)  # type: ignore[arg-type]
+    airrvec.nearest(cells, embedded, k="3")  # type: ignore[arg-type]
+    assert_type(airrvec.clones({"a": cells}).clones, pd.DataFrame)
+    assert_type(airrvec.cluster("x.csv").hla, pd.DataFrame | None)
+    assert_type(airrvec.finetune(cells), Path)
+    assert_type(airrvec.benchmark(cells, encoders=["sceptr"]).auroc, pd.DataFrame)
     assert_type(airrvec.find(cells, "airrvec_index", k=1, chains="beta"), pd.DataFrame)
 
 print(

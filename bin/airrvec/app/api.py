@@ -123,7 +123,7 @@ def _sources(path: Paths, format: str | None, column_map: ColumnMap | None, spec
     return [
         (
             reading.open_chains(
-                sample.path,
+                str(sample.path),
                 sample.format,
                 verb_files.columns_of(sample.column_map) or (None if sample.format else column_map),
                 unit=sample.unit,
@@ -224,7 +224,8 @@ def embed(
     (2, 65)
     """
     encoder = _encoder(model, device, precision, threads)
-    data = receptors.copy() if copy and hasattr(receptors, "obsm") else receptors
+    data: Any = receptors
+    data = data.copy() if copy and hasattr(data, "obsm") else data
     vectors = _embedded(data, encoder)
     cells = None if isinstance(data, Mapping) or memory.are_paths(data) else memory.cells_of(data)
     if cells is None:
@@ -369,7 +370,7 @@ def _with_vectors(data: Any, role: str, settings: tuple[Any, ...]) -> pd.DataFra
         has_junctions = any(name.endswith("junction_aa") and name in data for name in memory.PLAIN)
         return _embedded(data, _encoder(*settings)) if has_junctions and "dim_01" not in data else data
     if isinstance(data, np.ndarray | pd.Series | int | float):
-        return frames.read(data, role)  # type: ignore[return-value]  # raises
+        raise InputError(f"the {role} are a {type(data).__name__}, not a DataFrame", fix=frames.FIX)
     cells = None if isinstance(data, Mapping) or memory.are_paths(data) else _cells_with_vectors(data)
     encoder = _encoder(*settings)
     key = f"X_{encoder.loaded.name}"

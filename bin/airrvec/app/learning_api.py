@@ -143,7 +143,7 @@ def finetune(
     arguments = {**locals()}
     with done(learn.finetune, arguments.pop("data"), **arguments) as made:
         options = made.work.options
-    return options.outdir / verb_files.model_name(options)
+    return Path(options.outdir, verb_files.model_name(options))
 
 
 def pretrain(
@@ -203,4 +203,4 @@ def pretrain(
     arguments = {**locals()}
     with done(learn.pretrain, arguments.pop("data"), **arguments) as made:
         options = made.work.options
-    return options.outdir / verb_files.model_name(options)
+    return Path(options.outdir, verb_files.model_name(options))

@@ -105,7 +105,7 @@ def are_paths(data: object) -> bool:
     return isinstance(data, list | tuple) and bool(data) and all(isinstance(x, str | Path) for x in data)
 
 
-def cells_of(data: object) -> Any:
+def cells_of(data: Any) -> Any:
     """
     Return AnnData, or the modality of MuData, with chains; None if data are neither.
 
@@ -126,7 +126,7 @@ def cells_of(data: object) -> Any:
     return with_chains[0]
 
 
-def frame_of(data: object, role: str = "the input") -> pd.DataFrame:
+def frame_of(data: Any, role: str = "the input") -> pd.DataFrame:
     """
     Return a table of pandas, Arrow or polars as a DataFrame.
 
@@ -144,7 +144,8 @@ def frame_of(data: object, role: str = "the input") -> pd.DataFrame:
         texts = [
             pa.field(field.name, pa.string()) if _is_view(field.type) else field for field in table.schema
         ]
-        return table.cast(pa.schema(texts, table.schema.metadata)).to_pandas()
+        frame: pd.DataFrame = table.cast(pa.schema(texts, table.schema.metadata)).to_pandas()
+        return frame
     if hasattr(data, "collect") and hasattr(data, "lazy"):
         raise InputError(f"{role} is a lazy table", fix="Give its collect()")
     raise InputError(f"{role} is a {type(data).__name__}, and must be {_KINDS}")
@@ -264,8 +265,8 @@ def _units(part: Part, rows: NDArray[np.int64]) -> dict[str, str]:
         return {}
     if not _counts_clonotypes(part.frame):
         return {"row_unit": "cell"}
-    units = part.frame["count_unit"].iloc[rows].dropna().unique() if "count_unit" in part.frame else []
-    return {"row_unit": "clonotype", **({"count_unit": str(units[0])} if len(units) == 1 else {})}
+    units = {*part.frame["count_unit"].iloc[rows].dropna()} if "count_unit" in part.frame else set()
+    return {"row_unit": "clonotype", **({"count_unit": str(*units)} if len(units) == 1 else {})}
 
 
 def _metadata(part: Part, rows: NDArray[np.int64]) -> dict[str, str]:

@@ -274,8 +274,8 @@ def cluster(
     """
     arguments = {**locals()}
     with done(together.cluster, arguments.pop("data"), **arguments) as made:
-        parts = (made.table(name) for name in ("clusters", "members", "motifs"))
-        return Clusters(*parts, made.table_or_none("hla"), _conditions(made))
+        parts = {name: made.table(name) for name in ("clusters", "members", "motifs")}
+        return Clusters(**parts, hla=made.table_or_none("hla"), conditions=_conditions(made))
 
 
 def compare(
@@ -332,7 +332,7 @@ def compare(
     arguments = {**locals()}
     with done(together.compare, arguments.pop("data"), **arguments) as made:
         *names, _ = Comparison._fields
-        return Comparison(*map(made.table, names), _conditions(made))
+        return Comparison(**{name: made.table(name) for name in names}, conditions=_conditions(made))
 
 
 def _conditions(made: Done) -> Conditions | None:

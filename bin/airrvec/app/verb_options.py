@@ -107,7 +107,7 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
     for option, words in OWN_OPTIONS.get(name, {}).items():
         verb.add_argument(f"--{option.replace('_', '-')}", **words)
     for setting in dict.fromkeys((*_COMMON, *SETTINGS_OF_VERBS[name])):
-        changes = {"type": Path} if setting in ("background", "hub_cache") else {}
+        changes: dict[str, Any] = {"type": Path} if setting in ("background", "hub_cache") else {}
         if setting == "calibrations":
             changes = {"default": kept_calibrations.user_folder()}
         settings.add(verb, setting, **changes)
@@ -129,7 +129,13 @@ def checked(verb: str, arguments: dict[str, Any]) -> argparse.Namespace:
     InputError
         If an argument has another type, is none of the choices or beyond a limit.
     """
-    options = {"verb": verb, "format": None, "column_map": None, "overwrite": False, "threads": None}
+    options: dict[str, Any] = {
+        "verb": verb,
+        "format": None,
+        "column_map": None,
+        "overwrite": False,
+        "threads": None,
+    }
     options |= defaults(verb) | arguments
     for name in {*options} & {*SETTINGS}:
         options[name] = settings.checked(name, options[name])
