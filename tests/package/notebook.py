@@ -34,6 +34,8 @@ mapped = airrvec.read(
     table, column_map={"v_call": "v_b_gene", "junction_aa": "cdr3_b_aa", "only": {"epitope": "BMLF"}}
 )
 assert_type(mapped, pd.DataFrame)
+clones = airrvec.clones({"dash": cells}, threads=1)
+assert_type(clones.members, pd.DataFrame)
 if TYPE_CHECKING:  # with the types of pandas-stubs
     airrvec.nearest(cells, embedded, k="3")  # type: ignore[arg-type]
     assert_type(airrvec.clones({"a": cells}).clones, pd.DataFrame)
@@ -48,6 +50,7 @@ print(
             "version": airrvec.__version__,
             "cells": len(cells),
             "mapped": len(mapped),
+            "members": len(clones.members),
             "rows_in": cells.attrs["counts"]["rows_in"],
             "nearest": hits.loc[hits["rank"] == 2, "reference"].tolist(),
             "torch": [name for name in sys.modules if name.partition(".")[0] in ("torch", "lightning")],

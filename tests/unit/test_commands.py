@@ -9,7 +9,7 @@ import tomllib
 
 from airrvec.app import cli, own_files, verb_files
 from airrvec.app.verb_options import SETTINGS_OF_VERBS
-from airrvec.app.verbs import work
+from airrvec.app.verbs import benchmark, learn, work
 from airrvec.core import tables
 
 import pandas as pd
@@ -288,6 +288,8 @@ def test_every_script_of_a_verb_takes_its_options(verb, names, tmp_path, monkeyp
 
     monkeypatch.setattr(work, "run", run)
     monkeypatch.setattr(verb_files, "publish", lambda *_: None)
+    for module in (benchmark, learn):
+        monkeypatch.setattr(module, "auroc_lines", lambda *_: [])
     more = ["--reference", "r.tsv"] if verb == "annotate" else []
     more += ["--seed", "7"] if "seed" in SETTINGS_OF_VERBS[verb] else []
     cli.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path)])

@@ -25,6 +25,7 @@ def benchmark(
     benchmark_chains: str | Sequence[str] = "paired",
     benchmark_test_sets: str | Sequence[str] = "all",
     benchmark_with_excluded: bool = False,
+    benchmark_scores: bool = False,
     exclude_references: str = "10xgenomics",
     hub_cache: str | Path | None = None,
     background: str | Path | None = None,
@@ -60,7 +61,7 @@ def benchmark(
     Returns
     -------
     Benchmark
-        The tables of docs/output.md; their AUROC is printed.
+        The tables of docs/output.md; ``scores`` with ``benchmark_scores``, else None. The AUROC is printed.
 
     Raises
     ------
@@ -74,7 +75,9 @@ def benchmark(
     """
     arguments = {**locals()}
     with done(measuring.benchmark, arguments.pop("data"), **arguments) as made:
-        return Benchmark(*map(made.table, Benchmark._fields))
+        *names, _ = Benchmark._fields
+        parts = {name: made.table(name) for name in names}
+        return Benchmark(**parts, scores=made.table_or_none("scores"))
 
 
 def finetune(

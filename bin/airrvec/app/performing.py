@@ -15,6 +15,7 @@ from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.progress import reported
 from airrvec.core.runtime import restored_threads
+from airrvec.core.terminal import print_warning
 
 import numpy as np
 import pandas as pd
@@ -93,6 +94,7 @@ def done(verb: Callable[[Work], None], data: object, **arguments: Any) -> Iterat
         labels = _place(data, options, Path(folder))
         with performed(verb, options) as work:
             yield Done(work, labels)
+    print_warning(*work.said)
 
 
 def _place(data: object, options: Any, folder: Path) -> pd.DataFrame | None:

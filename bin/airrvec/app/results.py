@@ -60,10 +60,13 @@ class Comparison(NamedTuple):
 
 
 class Benchmark(NamedTuple):
-    """AUROC of each split and its means, differences of encoders, curves, what was not measured, splits."""
+    """AUROC of each split, its means, differences of encoders, curves, what was not measured, the splits."""
 
     auroc: pd.DataFrame
     auroc_summary: pd.DataFrame
     comparisons: pd.DataFrame
     roc: pd.DataFrame
     not_evaluated: pd.DataFrame
+    splits: pd.DataFrame
+    benchmark_receptors: pd.DataFrame
+    scores: pd.DataFrame | None = None

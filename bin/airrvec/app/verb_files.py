@@ -197,7 +197,13 @@ TOGETHER = {
     "benchmark": (
         *_both("auroc", "auroc_summary", "comparisons", "roc", "not_evaluated"),
         *_figures("auroc_against_k", "roc_curves"),
-        *("benchmark.md", "benchmark.json"),
+        *(
+            "benchmark.md",
+            "benchmark.json",
+            "splits.parquet",
+            "benchmark_receptors.parquet",
+            "scores.parquet",
+        ),
     ),
 }
 MODEL = (

@@ -32,6 +32,7 @@ SETTINGS_OF_VERBS: dict[str, tuple[str, ...]] = {
     "benchmark": (
         *("model", "encoders", "hub_cache", "benchmark_k", "benchmark_splits", "benchmark_min_positives"),
         *("benchmark_rules", "benchmark_chains", "benchmark_test_sets", "benchmark_with_excluded"),
+        "benchmark_scores",
         *("exclude_references", "background", "device", "seed"),
     ),
     "finetune": (

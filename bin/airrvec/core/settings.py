@@ -173,6 +173,10 @@ SETTINGS = {
     "benchmark_with_excluded": Setting(
         "Measure a second time, with the references that --exclude_references leaves out", type=bool
     ),
+    "benchmark_scores": Setting(
+        "Write the score of every tested receptor in every split: gigabytes with the default splits",
+        type=bool,
+    ),
     "exclude_references": Setting(
         "Leave out labelled receptors whose reference contains this text; none to keep all",
         default="10xgenomics",

@@ -6,7 +6,9 @@ from airrvec.app import verb_files
 from airrvec.app.places import PRESETS
 from airrvec.app.verbs import work as at_work
 from airrvec.app.verbs.work import Work
+from airrvec.core import schema, tables
 from airrvec.core.errors import InputError, require_extra
+from airrvec.core.tables import named_rows
 from airrvec.training import presets
 
 _TRAINING = (
@@ -23,6 +25,15 @@ def finetune(work: Work) -> None:
     labelled = work.labelled_table()
     settings = ("finetune_split", "finetune_per_epitope", "finetune_min_receptors", "exclude_references")
     at_work.run("finetune", *labelled, *work.words("model", *settings), *_training(work, preset))
+    work.said = auroc_lines(work.results / "specificity.parquet")
+    work.said.append(f"model: {work.place / verb_files.model_name(work.options)}")
+
+
+def auroc_lines(path: Path) -> list[str]:
+    """Return the mean AUROC of all held-out receptors before and after, for the terminal."""
+    measured = tables.read(path).to_pandas()
+    rows = measured[(measured["epitope"] == schema.MEAN) & (measured["test_set"] == "all")]
+    return [f"{row.encoder}: AUROC {row.auroc:.3f} ({row.rule})" for row in named_rows(rows)]
 
 
 def pretrain(work: Work) -> None:

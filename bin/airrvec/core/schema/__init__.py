@@ -27,7 +27,16 @@ from airrvec.core.schema.annotation import (
     NEAREST,
     PRECISION_RECALL,
 )
-from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
+from airrvec.core.schema.benchmark import (
+    AUROC,
+    AUROC_SUMMARY,
+    BENCHMARK_RECEPTORS,
+    COMPARISONS,
+    NOT_EVALUATED,
+    ROC,
+    SCORES,
+    SPLITS,
+)
 from airrvec.core.schema.clones import (
     CLONE_COUNTS,
     CLONE_MEMBERS,
@@ -141,6 +150,7 @@ __all__ = [
     "ANTIGEN",
     "AUROC",
     "AUROC_SUMMARY",
+    "BENCHMARK_RECEPTORS",
     "CALIBRATION",
     "CDR3_LENGTHS",
     "CELLS",
@@ -231,11 +241,13 @@ __all__ = [
     "RULE_SETTING",
     "SAMPLES_PCA",
     "SAMPLE_PAIRS",
+    "SCORES",
     "SETTING",
     "SINGLE_PAIR",
     "SPECIES",
     "SPECIFICITY",
     "SPLIT",
+    "SPLITS",
     "STEPS",
     "TABLES",
     "TIERS",
