@@ -38,7 +38,7 @@ VERBS = {
         31,
     ),
     "reference": ("dash_human.csv other_donors.csv --outdir {out}", "merged.parquet", 391),
-    "clones": ("flu_1.csv flu_2.csv --threads 1 --outdir {out}", "clones.parquet", 66),
+    "clones": ("flu_1.csv flu_2.csv --threads 1 --outdir {out}", "clones.parquet", 68),
     "nearest": (
         "flu_4.csv --references dash_human.csv --k 2 --threads 1 --out {out}/near.parquet",
         "near.parquet",

@@ -92,8 +92,8 @@ class Part:
 
     @property
     def samples(self) -> pd.Series:
-        """Name of the sample of each row."""
-        if "sample_id" in self.frame:
+        """Name of the sample of each row: the caller's, or that of the column ``sample_id``."""
+        if self.name is None and "sample_id" in self.frame:
             return self.frame["sample_id"].astype(object)
         return pd.Series(self.name or _ONE, self.frame.index, dtype=object)
 
