@@ -10,6 +10,7 @@ from airrvec.app import cli, verb_options
 from airrvec.core import runtime, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.settings import SETTINGS, checked
+from airrvec.model.tokens import tokenise
 
 import anndata
 import awkward as ak
@@ -243,3 +244,38 @@ def test_real_cells_of_scirpy_are_read():
     frame = airrvec.embed(airrvec.read(DATA / "scirpy.h5ad")).filter(like="dim_")
     vectors = cells.obsm["X_sceptr"]
     np.testing.assert_allclose(vectors[~np.isnan(vectors[:, 0])], frame, atol=1e-6)
+
+
+def test_find_and_match_name_what_they_cannot_take():
+    with pytest.raises(InputError, match="queries is a int, and must be a path"):
+        airrvec.find(3, "index")
+    with pytest.raises(InputError, match="cells is a str, and must be a DataFrame with cell_id"):
+        airrvec.match_barcodes(["AAACCTGAGAGTGAGA"], "cells.parquet")
+    with pytest.raises(InputError, match=r"the receptors are a DataFrame, and must be a pyarrow\.Table"):
+        tokenise(pd.DataFrame())
+    with pytest.raises(InputError, match="path is a DataFrame, and must be a path"):
+        airrvec.read(pd.DataFrame())
+    with pytest.raises(InputError, match="reference is a int, and must be a path"):
+        airrvec.annotate(FLU[0], 3)
+    with pytest.raises(InputError, match="pre-training takes tables or a number of synthetic receptors"):
+        airrvec.pretrain()
+    with pytest.raises(InputError, match=r"there is no preset 'nowhere'.*Give a file, or one of alpha"):
+        airrvec.finetune(FLU[0], finetune_preset="nowhere")
+
+
+def test_the_package_benchmark_is_the_function_too():
+    from airrvec.benchmark import fewshot
+
+    assert fewshot.__name__ == "airrvec.benchmark.fewshot"
+    assert "benchmark_k" in inspect.signature(airrvec.benchmark).parameters
+    with pytest.raises(InputError, match="no epitope has enough receptors"):
+        airrvec.benchmark(airrvec.read(FLU[1]), encoders="cdr3_levenshtein", threads=1)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_references_in_memory_are_merged(n):
+    """As files are: `reference` names its sources by the keys of a dict."""
+    known = airrvec.read(DEMO / "dash_human.csv")
+    merged = airrvec.reference({f"t{part}": known.iloc[part::n] for part in range(n)})
+    assert len(merged.merged) == len(airrvec.reference(DEMO / "dash_human.csv").merged)
+    assert merged.sources["source"].tolist() == [f"t{part}" for part in range(n)]

@@ -94,6 +94,8 @@ def match_barcodes(
                              match  clone
     pbmc_AAACCTGAGAGTGAGA  matched      7
     """
+    if not isinstance(cells, pd.DataFrame):
+        raise InputError(f"cells is a {type(cells).__name__}, and must be a DataFrame with cell_id")
     barcodes = [str(name) for name in names]
     for column in {"cell_id", "match", "match_reason"}:
         if (column in cells) != (column == "cell_id"):

@@ -195,13 +195,17 @@ def plain_table(frame: pd.DataFrame) -> pa.Table:
     """Return a wide table in the format `sceptr`: strings, and ``cell_id``, the row number from 0."""
     names = {name: plain for name, plain in _PLAIN_NAMES.items() if name in frame}
     words = frame[[*names]].astype(object)
-    columns = {
-        plain: pa.array([None if pd.isna(value) else _word(value) for value in words[name]], pa.string())
-        for name, plain in names.items()
-    }
+    columns = {plain: _texts(words[name]) for name, plain in names.items()}
     for name in sceptr.LAYOUTS[0]:
         columns.setdefault(name, pa.nulls(len(frame), pa.string()))
     return pa.table(columns)
+
+
+def _texts(values: pd.Series) -> pa.Array:
+    try:
+        return pa.array(values, pa.string(), from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers
+        return pa.array([None if pd.isna(value) else _word(value) for value in values], pa.string())
 
 
 def _word(value: object) -> str:
