@@ -246,6 +246,33 @@ def test_real_cells_of_scirpy_are_read():
     np.testing.assert_allclose(vectors[~np.isnan(vectors[:, 0])], frame, atol=1e-6)
 
 
+def test_trained_models_are_folders_that_embed_takes(tmp_path, capsys):
+    """Of tables in memory; the checkpoints are beside them."""
+    known = airrvec.read(DEMO / "dash_human.csv")
+    few = {"train_steps": 2, "finetune_split": "random", "finetune_min_receptors": 50, "threads": 1}
+    model = airrvec.finetune(known, outdir=tmp_path / "tuned", name="mine", checkpoint_every=1, **few)
+    assert model == tmp_path / "tuned/mine"
+    assert (tmp_path / "tuned/checkpoints/mine").is_dir()
+    said = capsys.readouterr().err.splitlines()
+    assert [line for line in said if line.startswith("mine: AUROC 0.")]
+    assert said[-1] == f"model: {model}"
+    assert airrvec.embed(known.head(3), model=model).attrs["airrvec"]["model"] == "mine"
+    few = {"train_steps": 2, "train_batch_size": 64, "threads": 1}
+    model = airrvec.pretrain(known, preset="tiny", outdir=tmp_path / "new", **few)
+    assert airrvec.embed(known.head(3), model=model).shape == (3, 17)
+    with pytest.raises(InputError, match="pre-training takes tables or a number of synthetic receptors"):
+        airrvec.pretrain(known, synthetic_receptors=10, outdir=tmp_path / "new")
+
+
+def test_scores_of_the_benchmark_are_returned_on_request():
+    known = airrvec.read(DEMO / "dash_human.csv")
+    few = {"benchmark_k": 5, "benchmark_splits": 2, "benchmark_min_positives": 50, "threads": 1}
+    measured = airrvec.benchmark(known, encoders=["cdr3_levenshtein"], benchmark_scores=True, **few)
+    assert measured.scores["receptor_id"].isin(measured.benchmark_receptors["receptor_id"]).all()
+    assert len(measured.splits) == 3 * 2 * 5  # epitopes, splits, k
+    assert airrvec.benchmark(known, encoders="cdr3_levenshtein", **few).scores is None
+
+
 def test_find_and_match_name_what_they_cannot_take():
     with pytest.raises(InputError, match="queries is a int, and must be a path"):
         airrvec.find(3, "index")

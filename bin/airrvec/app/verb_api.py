@@ -37,6 +37,8 @@ def annotate(
     background_receptors: int = 60_000,
     calibrations: str | Path | None = None,
     hla: str = "",
+    device: Device = "auto",
+    precision: Precision = "auto",
     seed: int = 420,
     species: Species = "homosapiens",
     multichain: Multichain = "top",

@@ -1,12 +1,14 @@
 """The verb annotate: its work."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from airrvec.app import verb_files
 from airrvec.app.verb_options import donor_typing
 from airrvec.app.verbs import tables
 from airrvec.app.verbs import work as at_work
 from airrvec.app.verbs.work import Work
+from airrvec.core.devices import choose_device
 from airrvec.input.samplesheet.names import unique_names
 
 
@@ -29,7 +31,17 @@ def annotate(work: Work) -> None:
         *("--sample", *(sample.name for sample in samples), "--cells", *cells, "--receptors", *receptors),
         *("--hla", *typings) if any(typings) else (),
         *("--reference", work.folder / "reference", *common, "--outdir", work.results),
+        *_embeddings(work, receptors),
     )
+
+
+def _embeddings(work: Work, receptors: Sequence[Path]) -> tuple:
+    """Embed the receptors, unless with the device and precision of the script that annotates."""
+    if choose_device(work.options.device, work.options.precision) == ("cpu", "fp32"):
+        return ()
+    vectors = work.folder / "vectors.parquet"
+    work.embedded(receptors, vectors)
+    return ("--embeddings", vectors)
 
 
 def _references(work: Work, species: Iterable[str]) -> tuple:
