@@ -153,6 +153,12 @@ def nextflow_overhead(figures: dict) -> None:
     assert (figures["wall_s"], figures["tasks_s"], figures["without_task_s"]) == (6, 5, 1)
 
 
+def plans(figures: dict) -> None:
+    """Of a plan and a trace whose first process took twice the plan, and whose second has no time in it."""
+    assert [row["ratio"] for row in figures["processes"]] == [0.5, None, 1.25]
+    assert (figures["within_two"], figures["planned"], figures["not_planned"]) == (2, 2, ["B"])
+
+
 def size(figures: dict) -> None:
     (run,) = figures["runs"]
     assert run["tasks"] == sum(row["tasks"] for row in run["processes"])
@@ -240,6 +246,7 @@ ENTRIES = {
     ),
     "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
     "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
+    "speed/plans.py": Entry("--run small PLAN TRACE", plans),
     "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),
     "speed/scoring_speed.py": Entry(
         "CELLS RECEPTORS --encoders sceptr,tcrdist --k 1 5 --splits 2 --threads 1", has_rows("encoders", 2)
