@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import runpy
+import warnings
 
 import airrvec
 from airrvec.app import cli, verb_options
@@ -146,6 +147,19 @@ def test_the_command_writes_what_python_returns(counted, tmp_path):
         airrvec.clones(FLU, clone_by="aa", outdir=tmp_path / "b")
 
 
+@pytest.mark.parametrize("kind", ["dict", "path"])
+def test_a_column_map_is_of_files(kind, tmp_path):
+    columns = json.loads((DEMO / "other_donors.json").read_text())
+    given = columns if kind == "dict" else str(DEMO / "other_donors.json")
+    counted = airrvec.clones(DEMO / "other_donors.csv", column_map=given, threads=1)
+    expected = airrvec.read(DEMO / "other_donors.csv", column_map=columns)
+    assert len(counted.members) == len(expected)
+    with pytest.raises(InputError, match="format and column_map are of files, and the input is in memory"):
+        airrvec.clones(expected, column_map=given)
+    with pytest.raises(InputError, match="hla is 3, and must be text"):
+        airrvec.annotate(expected, expected, hla=3)
+
+
 def test_clonotypes_keep_their_counts():
     frame = pd.DataFrame(
         {"trb_v_call": ["TRBV19", "TRBV5-1"], "trb_junction_aa": ["CASSIRSSYEQYF", "CASSLGQAYEQYF"]}
@@ -204,6 +218,12 @@ def test_vectors_are_written_into_anndata(cells, tmp_path):
     copied = airrvec.embed(cells, model="sceptr_tiny", copy=True)
     assert "X_sceptr_tiny" in copied.obsm
     assert "X_sceptr_tiny" not in cells.obsm
+    assert set(copied.uns["airrvec"]["models"]) == {"sceptr", "sceptr_tiny"}
+    copied.write_h5ad(tmp_path / "copied.h5ad")
+    for model in ("sceptr", "sceptr_tiny"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # of vectors that do not name their model
+            airrvec.nearest(anndata.read_h5ad(tmp_path / "copied.h5ad"), copied, k=1, model=model)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -201,7 +201,8 @@ def embed(
         ``dimensions``, by which `nearest` tells models apart; ``attrs["counts"]`` holds ``rows``,
         ``without_vector`` and ``chain_lost``: rows with a vector of one chain, because the other chain was
         rejected. AnnData, and the modality of MuData with chains, get ``obsm["X_<model>"]``, float32, and
-        ``uns["airrvec"]``: the same, ``device``, ``precision`` and ``airrvec_version``.
+        ``uns["airrvec"]``: the same, ``device``, ``precision`` and ``airrvec_version``, and under ``models``
+        those of all models whose vectors are there.
 
     Warns
     -----
@@ -232,8 +233,16 @@ def embed(
         return vectors
     cells.obsm[f"X_{encoder.loaded.name}"] = vectors.filter(like="dim_").to_numpy(np.float32)
     settings = {"device": encoder.device, "precision": encoder.precision, "airrvec_version": __version__}
-    cells.uns[ATTRIBUTE] = {**vectors.attrs[ATTRIBUTE], **settings}
+    cells.uns[ATTRIBUTE] = _described(cells.uns.get(ATTRIBUTE, {}), {**vectors.attrs[ATTRIBUTE], **settings})
     return data if copy else None
+
+
+def _described(known: Mapping[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``uns`` says of vectors: the last model's, and each model's under ``models``."""
+    models = dict(known.get("models", {}))
+    if "model" in known:  # of the pipeline's exports too
+        models[known["model"]] = {name: value for name, value in known.items() if name != "models"}
+    return {**about, "models": {**models, about["model"]: about}}
 
 
 def _encoder(model: str | Path, device: str, precision: str, threads: int | None) -> Sceptr:
@@ -379,6 +388,7 @@ def _with_vectors(data: Any, role: str, settings: tuple[Any, ...]) -> pd.DataFra
     matrix = np.asarray(cells.obsm[key], np.float32)
     table = pd.DataFrame(matrix, cells.obs_names, schema.dimensions(matrix.shape[1]))
     about = cells.uns.get(ATTRIBUTE, {})
+    about = about.get("models", {}).get(encoder.loaded.name, about)
     if about.get("model") == encoder.loaded.name:
         table.attrs[ATTRIBUTE] = {name: about[name] for name in ("model", "weights_sha256", "dimensions")}
     return table

@@ -101,6 +101,7 @@ def _place(data: object, options: Any, folder: Path) -> pd.DataFrame | None:
     """Name the files of the input in the options, written if it is in memory; return the rows' labels."""
     if isinstance(options.column_map, Mapping):
         options.column_map = _written_map(options.column_map, folder)
+    options.column_map = options.column_map and Path(options.column_map)
     if memory.are_paths(data) or (data is None and options.verb == "pretrain"):
         options.tables = paths_of(data)
         return None

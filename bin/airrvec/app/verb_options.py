@@ -144,6 +144,9 @@ def checked(verb: str, arguments: dict[str, Any]) -> argparse.Namespace:
     for name in ("threads", "k", "checkpoint_every"):
         if options.get(name) is not None:
             require_at_least_one(name, options[name])
+    for name in ("format", "hla", "name"):
+        if not isinstance(options.get(name), str | None):
+            raise InputError(f"{name} is {options[name]!r}, and must be text")
     if "calibrations" in options:
         options["calibrations"] = options["calibrations"] or kept_calibrations.user_folder()
     for name in ("background", "hub_cache", "checkpoints"):
