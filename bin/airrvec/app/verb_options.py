@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,8 @@ def checked(verb: str, arguments: dict[str, Any]) -> argparse.Namespace:
     }
     options |= defaults(verb) | arguments
     for name in {*options} & {*SETTINGS}:
+        if name == "column_map" and isinstance(options[name], Mapping):
+            continue
         options[name] = settings.checked(name, options[name])
     options["threads"] = (os.cpu_count() or 1) if options["threads"] is None else options["threads"]
     for name in ("threads", "k", "checkpoint_every"):
