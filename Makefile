@@ -214,6 +214,7 @@ release: $(ENV) ## Commit and tag VERSION=x.y.z, and build its package; refuses 
 generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments, tables of columns and figures
 	PYTHONPATH=bin python docs/column_roles.py
 	PYTHONPATH=bin python docs/settings.py
+	PYTHONPATH=bin python docs/interfaces.py
 	PYTHONPATH=bin python docs/column_tables.py
 	PYTHONPATH=bin python docs/report_order.py
 	PYTHONPATH=bin python docs/packages.py

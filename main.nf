@@ -43,7 +43,7 @@ workflow {
         library = digestsAfter(CHECK.out.ready, digests) // map: script → value: digest of what it imports
     }
     if (run.settings?.dry_run) {
-        ESTIMATE(CHECK.out.checked, settings, plan, library)
+        ESTIMATE(CHECK.out.checked, CHECK.out.hla, settings, plan, library)
     }
     else if (run.settings) {
         run.marker = markStart(settings)

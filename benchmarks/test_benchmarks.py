@@ -153,6 +153,26 @@ def nextflow_overhead(figures: dict) -> None:
     assert (figures["wall_s"], figures["tasks_s"], figures["without_task_s"]) == (6, 5, 1)
 
 
+def plans(figures: dict) -> None:
+    """Of a plan and a trace whose first process took twice the plan, and whose second has no time in it."""
+    assert [row["ratio"] for row in figures["processes"]] == [0.5, None, 1.25]
+    assert (figures["within_two"], figures["planned"], figures["not_planned"]) == (2, 2, ["B"])
+
+
+def recipes(figures: dict) -> None:
+    kinds = {row["split"] for row in figures["gains"]}
+    assert kinds == {"time", "study"}
+    assert not any(row["problem"] for row in figures["trainings"])
+    assert len(figures["trainings"]) == 2 * 3  # splits, and the start and two recipes
+    for row in figures["gains"]:
+        assert row["seeds"] == 1
+        assert row["low"] <= row["high"]
+        assert row["difference"] == pytest.approx(row["after"] - row["before"])
+        if row["recipe"].startswith("not trained") and row["variant"] == "alone":
+            assert row["difference"] == row["low"] == row["high"] == 0
+    assert all(part["epitopes"] and part["test_studies"] for part in figures["splits"])
+
+
 def size(figures: dict) -> None:
     (run,) = figures["runs"]
     assert run["tasks"] == sum(row["tasks"] for row in run["processes"])
@@ -240,6 +260,7 @@ ENTRIES = {
     ),
     "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
     "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
+    "speed/plans.py": Entry("--run small PLAN TRACE", plans),
     "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),
     "speed/scoring_speed.py": Entry(
         "CELLS RECEPTORS --encoders sceptr,tcrdist --k 1 5 --splits 2 --threads 1", has_rows("encoders", 2)
@@ -247,6 +268,13 @@ ENTRIES = {
     "speed/tcrdist_speed.py": Entry("DASH --receptors 60 --repeats 1 --threads 1", tcrdist_speed),
     "training/finetuning.py": Entry(why_not="gpu/gpu.py runs it"),
     "training/pretraining_curve.py": Entry(why_not="gpu/gpu.py runs it"),
+    "training/recipes.py": Entry(
+        "VDJDB --device cpu --jobs 1 --seconds 500 --seeds 1"
+        " --recipes 'neighbour (default)' 'both losses, all layers' --cut 18 --per-epitope 20"
+        " --min-train 10 --min-test 5 --min-receptors 25 --further 5 --resamples 50"
+        " --max-steps 1 --max-batch 12",
+        recipes,
+    ),
     "training/training_speed.py": Entry(
         "--batch-size 16 --steps 1 --receptors 64 --threads 1", has_rows("ways", 2)
     ),

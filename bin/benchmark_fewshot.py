@@ -3,7 +3,8 @@
 
 import logging
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def parse_args(argv=None):
         "device",
         *("benchmark_k", "benchmark_splits", "benchmark_min_positives", "benchmark_rules"),
         *("benchmark_chains", "benchmark_test_sets", "benchmark_with_excluded"),
+        "benchmark_scores",
     )
     parser.add_argument(
         "--trained-on",
@@ -67,6 +69,7 @@ def main(argv=None):
     labels = training_labels.read_labels(args.trained_on) | own_labels
     options["leave_out"] = labels if _enough_left(fewshot, options, labels, args) else None
     measured, results, not_evaluated = {}, [], []
+    membership: dict[str, list[pa.Table]] = {"splits": [], "benchmark_receptors": []}
     warnings = [training_labels.not_recorded_warning(model) for model in own_labels.not_recorded]
     for labelled in _labelled(fewshot, options, args.benchmark_with_excluded, not_evaluated):
         splits, left_out = _planned(fewshot, labelled, args)
@@ -77,10 +80,14 @@ def main(argv=None):
             raise _nothing_to_evaluate(labelled, left_out)
         not_evaluated.append(left_out)
         measured[labelled.excluded] = _counts(labelled, fewshot.digest(labelled, splits))
+        membership["splits"].append(fewshot.splits_table(labelled, splits))
+        membership["benchmark_receptors"].append(fewshot.receptors_table(labelled))
         for chosen in chains:
             noun = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
             progress = counter(noun, sum(len(split.references) for split in splits))
-            results.append(score(encoder, name, labelled, splits, chains=chosen, progress=progress))
+            with _kept(args, f"{name}.scores.{len(results)}.parquet") as keep:
+                options = {"chains": chosen, "progress": progress, "keep": keep}
+                results.append(score(encoder, name, labelled, splits, **options))
     digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}
     digests["title"] = title + (training_labels.TRAINED_ON_MARK if warnings else "")
     digests["warning"] = "; ".join(warnings)
@@ -88,12 +95,24 @@ def main(argv=None):
         logging.getLogger(__name__).warning(warning)
     scores = scoring.Scores.joined(results)
     left_out = pa.concat_tables([*not_evaluated, scores.not_evaluated])
-    for kind, table in (("auroc", scores.auroc), ("roc", scores.roc), ("not_evaluated", left_out)):
+    made = {"auroc": scores.auroc, "roc": scores.roc, "not_evaluated": left_out}
+    made |= {kind: pa.concat_tables(parts) for kind, parts in membership.items()}
+    for kind, table in made.items():
         tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
     tables.write_json(_qc(measured, background), args.outdir / f"{name}.qc.json")
     packages = ["numba", "numpy", "olga", "pyarrow", "rapidfuzz", "scikit-learn", "scipy"]
     used = [package for package in ("torch", "transformers") if package in sys.modules]
     script.write_versions(args, *packages, *used)
+
+
+@contextmanager
+def _kept(args, file: str) -> Iterator[Callable[[pa.Table], None] | None]:
+    """Yield a function that writes scores to a file; None if no scores are to be kept."""
+    if not args.benchmark_scores:
+        yield None
+        return
+    with tables.writer(args.outdir / file, schema.SCORES) as writer:
+        yield writer.write_table
 
 
 def _qc(measured: dict[str, dict], background: pa.Table | None) -> dict:

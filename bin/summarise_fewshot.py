@@ -46,6 +46,16 @@ def main(argv=None):
     if not sum(map(tables.n_rows, splits)):
         raise _nothing_measured(not_evaluated)
     write_splits(splits, args.outdir / "auroc", digests)
+    for kind in ("splits", "benchmark_receptors"):  # the same of all encoders
+        tables.write(
+            tables.read(paths[f"{names[0]}.{kind}.parquet"]), args.outdir / f"{kind}.parquet", digests
+        )
+    parts = [path for path in args.results if ".scores." in path.name]
+    if parts:
+        with tables.writer(args.outdir / "scores.parquet", schema.SCORES, digests) as writer:
+            for path in parts:
+                for batch in tables.read_batches(path, tables.BATCH):
+                    writer.write_table(batch)
     # One encoder after another: with all of them there are millions of splits.
     summary = fewshot.with_means([fewshot.per_epitope(tables.read(path)) for path in splits])
     compared = comparisons.compare(

@@ -18,11 +18,12 @@ DASH = results.ROOT / "assets/demo/dash_human.csv"
 CONTIGS = results.ROOT / "assets/demo/10x_lavage_filtered_contig_annotations.csv.gz"
 EPITOPES = {"M1": "GILGFVFTL", "BMLF": "GLCTLVAML", "pp65": "NLVPMVATV"}
 DONOR = "HLA-A*02:01,HLA-A*01:01,HLA-B*07:02"
-TRACE = """task_id\tprocess\tstatus\tstart\tcomplete\trealtime
-1\tA\tCOMPLETED\t1000\t3000\t1500
-2\tB\tCOMPLETED\t2000\t5000\t2500
-3\tC\tCOMPLETED\t6000\t7000\t1000
+TRACE = """task_id\tprocess\tstatus\tstart\tcomplete\trealtime\t%cpu
+1\tA\tCOMPLETED\t1000\t3000\t1500\t100.0
+2\tB\tCOMPLETED\t2000\t5000\t2500\t90.0
+3\tC\tCOMPLETED\t6000\t7000\t1000\t80.0
 """
+PLAN = "process\ttasks\tseconds_each\nA\t1\t0.75\nB\t1\t\nC\t2\t0.5\n"
 MAKEFILE = """demo:
 \t@echo nextflow run .
 \t@mkdir -p results/demo/multiqc .venv
@@ -100,6 +101,7 @@ class Material:
             "REFERENCE": lambda: self.reference,
             "REPORT": lambda: self._written("report.html", REPORT),
             "REPOSITORY": lambda: self.repository,
+            "PLAN": lambda: self._written("plan.tsv", PLAN),
             "TRACE": lambda: self._written("trace.txt", TRACE),
             "VDJDB": lambda: Path(os.path.relpath(self.vdjdb)),  # as in the documented commands
         }

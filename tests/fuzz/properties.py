@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from airrvec.app import cli
+from airrvec.app.verbs import work
 from airrvec.core import schema
 from airrvec.core.schema.gamma_delta import FOLDER
 
@@ -41,7 +41,7 @@ class Result:
 @cache
 def script(name: str):
     """The module of a script in ``bin``."""
-    return cli.script(name)
+    return work.script(name)
 
 
 def called(main, argv: list, outdir: Path) -> None:

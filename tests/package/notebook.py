@@ -9,6 +9,7 @@ selects, the nearest other receptor of each of RECEPTORS, and the modules of tor
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_type
 
 import airrvec
@@ -33,8 +34,14 @@ mapped = airrvec.read(
     table, column_map={"v_call": "v_b_gene", "junction_aa": "cdr3_b_aa", "only": {"epitope": "BMLF"}}
 )
 assert_type(mapped, pd.DataFrame)
+clones = airrvec.clones({"dash": cells}, threads=1)
+assert_type(clones.members, pd.DataFrame)
 if TYPE_CHECKING:  # with the types of pandas-stubs
-    airrvec.nearest("vectors.parquet", embedded)  # type: ignore[arg-type]
+    airrvec.nearest(cells, embedded, k="3")  # type: ignore[arg-type]
+    assert_type(airrvec.clones({"a": cells}).clones, pd.DataFrame)
+    assert_type(airrvec.cluster("x.csv").hla, pd.DataFrame | None)
+    assert_type(airrvec.finetune(cells), Path)
+    assert_type(airrvec.benchmark(cells, encoders=["sceptr"]).auroc, pd.DataFrame)
     assert_type(airrvec.find(cells, "airrvec_index", k=1, chains="beta"), pd.DataFrame)
 
 print(
@@ -43,6 +50,7 @@ print(
             "version": airrvec.__version__,
             "cells": len(cells),
             "mapped": len(mapped),
+            "members": len(clones.members),
             "rows_in": cells.attrs["counts"]["rows_in"],
             "nearest": hits.loc[hits["rank"] == 2, "reference"].tolist(),
             "torch": [name for name in sys.modules if name.partition(".")[0] in ("torch", "lightning")],

@@ -38,6 +38,12 @@ VERBS = {
         31,
     ),
     "reference": ("dash_human.csv other_donors.csv --outdir {out}", "merged.parquet", 391),
+    "clones": ("flu_1.csv flu_2.csv --threads 1 --outdir {out}", "clones.parquet", 68),
+    "nearest": (
+        "flu_4.csv --references dash_human.csv --k 2 --threads 1 --out {out}/near.parquet",
+        "near.parquet",
+        62,
+    ),
     "cluster": ("flu_1.csv flu_2.csv --threads 1 --outdir {out}", "members.parquet", 68),
     "benchmark": (
         "dash_human.csv --encoders sceptr,tcrdist --benchmark-k 5 --benchmark-splits 2"
@@ -92,7 +98,8 @@ def test_the_functions_give_the_reference_vectors(installed, tables):
     found = json.loads(done.stdout)
     distances = np.linalg.norm(expected[:, None] - expected, axis=2)
     assert found.pop("nearest") == np.argmin(distances + 9 * np.eye(len(expected)), axis=1).tolist()
-    assert found == {"cells": 415, "mapped": 92, "rows_in": 415, "torch": [], "version": airrvec.__version__}
+    counts = {"cells": 415, "mapped": 92, "members": 415, "rows_in": 415}
+    assert found == {**counts, "torch": [], "version": airrvec.__version__}
 
 
 def test_find_gives_what_the_checkout_gives(installed, tables):

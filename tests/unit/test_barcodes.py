@@ -148,3 +148,12 @@ def test_r_gives_the_same_reasons():
     assert len(reasons) == 7
     assert set(re.findall(r'^  \w+ <- "([^"]+)"$', code, re.MULTILINE)) >= reasons
     assert re.search(r'pattern <- "\^(.*)\$"\n', code)[1] == barcodes._NAME.pattern
+
+
+def test_columns_are_chosen_and_have_a_prefix():
+    cells = pd.DataFrame({"cell_id": ["AAACCTGAGAGTGAGA-1"], "call": ["called"], "tissue": ["blood"]})
+    matches = airrvec.match_barcodes(["AAACCTGAGAGTGAGA"], cells, columns=["call"], prefix="tcr_")
+    assert list(matches.columns) == ["tcr_match", "tcr_match_reason", "tcr_call"]
+    assert matches["tcr_call"].tolist() == ["called"]
+    with pytest.raises(InputError, match="the table of cells has no column 'epitope'"):
+        airrvec.match_barcodes(["AAACCTGAGAGTGAGA"], cells, columns=["epitope"])

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 from airrvec.app import cli, finding, folders
+from airrvec.app.verbs import work
 from airrvec.core.errors import InputError
 from airrvec.model import weights
 
@@ -45,19 +46,19 @@ def test_a_verb_that_ends_well(place, verb):
 
 @pytest.mark.parametrize("verb", LAST)
 def test_a_verb_whose_last_script_fails(place, verb, monkeypatch):
-    before, run = place.content(), cli.run
+    before, run = place.content(), work.run
 
     def fail(name, *words):
         if name == LAST[verb]:
             raise InputError("in the middle")
         run(name, *words)
 
-    monkeypatch.setattr(cli, "run", fail)
+    monkeypatch.setattr(work, "run", fail)
     refused(verb, *VERBS[verb])
     assert place.changes() == []
     made = place.content() - before
     assert {name for name in made if "checkpoints" not in name and ".airrvec" not in name} == set()
-    assert bool(made) == (verb == "finetune")
+    assert bool(made) == (verb in ("finetune", "pretrain"))
 
 
 @pytest.mark.parametrize(("verb", "part"), [("index", (folders, "seal")), ("find", (finding, "write"))])

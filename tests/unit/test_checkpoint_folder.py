@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from airrvec.app import cli
+from airrvec.app.verbs import work
 from airrvec.training.presets import checkpoint_folder
 
 import pytest
@@ -28,6 +28,6 @@ def test_a_plain_name_and_none(monkeypatch):
 def test_a_script_that_trains_takes_it_unless_told_otherwise(monkeypatch):
     monkeypatch.setenv("AIRRVEC_CHECKPOINTS", quote("/a b/$(x)"))
     args = ["receptors.parquet", "--preset", "x.json", "--process", "P", "--versions", "v.yml"]
-    parse = cli.script("pretrain").parse_args
+    parse = work.script("pretrain").parse_args
     assert parse(args).checkpoints == Path("/a b/$(x)")
     assert parse([*args, "--checkpoints", "50%25"]).checkpoints == Path("50%25")

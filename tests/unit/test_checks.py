@@ -5,7 +5,7 @@ import json
 import time
 from pathlib import Path
 
-from airrvec.app import cli
+from airrvec.app.verbs import work
 from airrvec.core.errors import InputError
 from airrvec.input import species_names
 from airrvec.input.samplesheet import checks
@@ -168,7 +168,7 @@ def checked(folder: Path, sheet: str, tables: list, **more) -> tuple[dict, pd.Da
     }
     (folder / "request.json").write_text(json.dumps(request))
     names = {"out": "checked.json", "seen": "samples.tsv", "missing": "x.missing.json"}
-    cli.script("check_samples").main(
+    work.script("check_samples").main(
         [
             *("--sheet", str(folder / "s.csv"), "--request", str(folder / "request.json")),
             *("--tables", str(folder / "tables"), "--maps", str(folder / "maps")),
@@ -241,7 +241,7 @@ def test_every_table_has_the_metadata_of_all(tmp_path):
     (tmp_path / "request.json").write_text(json.dumps(request))
     options = ("--sheet", tmp_path / "s.csv", "--request", tmp_path / "request.json", "--out", tmp_path / "o")
     others = ("--seen", tmp_path / "t", "--missing", tmp_path / "m.missing.json")
-    cli.script("check_samples").main([str(word) for word in (*options, *others)])
+    work.script("check_samples").main([str(word) for word in (*options, *others)])
     tables = json.loads((tmp_path / "o").read_text())["tables"]
     assert [table["metadata"] for table in tables] == [{"x": "1", "y": None}, {"x": None, "y": None}]
 

@@ -1,6 +1,7 @@
 """Words that the command ``airrvec`` is given: numbers, names, suffixes, options that it does not pass on."""
 
 from airrvec.app import cli
+from airrvec.app.verbs import work
 from airrvec.core import tables
 
 import pandas as pd
@@ -14,8 +15,8 @@ LABELLED = ROOT / "assets/demo/dash_human.csv"
 @pytest.mark.parametrize("number", ["0", "-1", "-9999999999", "half"])
 def test_a_number_of_threads_is_refused_by_every_verb(number, capsys):
     for verb in cli.VERBS:
-        words = ["x", *(("--out", "y.parquet") if verb == "embed" else ())]
-        words += ["--reference", "y"] if verb == "annotate" else []
+        words = ["x", *(("--out", "y.parquet") if verb in ("embed", "nearest") else ())]
+        words += {"annotate": ["--reference", "y"], "nearest": ["--references", "y"]}.get(verb, [])
         if verb in ("verify", "columns"):
             continue
         with pytest.raises(SystemExit) as ended:
@@ -30,7 +31,7 @@ def test_a_number_of_threads_is_refused_by_every_script(capsys):
     """Before the script misses its other options."""
     refused = []
     for path in sorted((ROOT / "bin").glob("*.py")):
-        parse = cli.script(path.stem).parse_args
+        parse = work.script(path.stem).parse_args
         with pytest.raises(SystemExit):
             parse(["--help"])
         if "--threads " not in capsys.readouterr().out:

@@ -4,7 +4,6 @@ import re
 import shlex
 
 from airrvec.app import cli
-from airrvec.core.settings import SETTINGS
 
 import pytest
 from inputs import ROOT
@@ -41,11 +40,7 @@ def test_parameters_and_profiles_exist(page, words):
 
 @pytest.mark.parametrize(("page", "words"), commands("airrvec"))
 def test_verbs_and_options_exist(page, words):
-    args, more = cli.parser().parse_known_args(words)
-    verb = cli.VERBS[args.verb]
-    further = [word.removeprefix("--").replace("-", "_") for word in more if word.startswith("--")]
-    assert not more or verb[2] is not None
-    assert set(further) <= set(SETTINGS)
+    assert cli.parser().parse_args(words).verb in cli.VERBS
 
 
 @pytest.mark.parametrize(("page", "words"), commands("make"))

@@ -3,6 +3,7 @@
 import argparse
 
 from airrvec.app import cli
+from airrvec.app.verbs import work
 
 import pytest
 from inputs import ROOT
@@ -25,7 +26,7 @@ def without_help(parser: argparse.ArgumentParser) -> list[str]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_every_option_of_a_script_has_a_help_text(name, monkeypatch):
-    script = cli.script(name)
+    script = work.script(name)
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", lambda parser, argv: parser)
     assert without_help(script.parse_args([])) == []
 

@@ -6,6 +6,7 @@ from airrvec.core.errors import InputError
 
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow as pa
 import pytest
 import torch
@@ -22,7 +23,8 @@ def test_its_vectors_are_those_of_embed(model, receptors):
     module = airrvec.load(model)
     expected = airrvec.embed(receptors, model=model).filter(like="dim_")
     np.testing.assert_allclose(module.embed(receptors), expected, atol=1e-5)
-    np.testing.assert_allclose(module.embed(pa.Table.from_pandas(receptors)), expected, atol=1e-5)
+    for table in (pa.Table.from_pandas(receptors), polars.from_pandas(receptors)):
+        np.testing.assert_allclose(module.embed(table), expected, atol=1e-5)
     batch = module.tokenise(receptors)
     with torch.no_grad():
         np.testing.assert_allclose(module(batch.tokens, batch.padding), expected, atol=1e-5)
@@ -69,13 +71,14 @@ def test_it_trains_and_is_saved_as_the_folder_of_a_model(receptors, tmp_path):
     [
         ("table.tsv", r"the receptors are a str, and no table\. Read it with airrvec\.read\('table\.tsv'\)"),
         (["CASSF"], r"the receptors are a list, and no table\. Give a DataFrame or a pyarrow\.Table"),
+        ({"a": pd.DataFrame()}, "the receptors are a dict, and no table"),
         (None, "the receptors are a NoneType, and no table"),
         (np.zeros((3, 64)), "the receptors are a ndarray, and no table"),
         (pd.Series(["CASSF"]), "the receptors are a Series, and no table"),
         (pd.DataFrame({"cdr3": ["CASSF"]}), "has no column tra_junction_aa or trb_junction_aa"),
         (pd.DataFrame({"trb_junction_aa": []}), "the table has no rows"),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_other_types_are_named(table, problem):
     module = airrvec.load("sceptr_tiny")

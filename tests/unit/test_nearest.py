@@ -119,7 +119,7 @@ def test_what_are_no_vectors_is_refused(frame, message):
 
 
 @pytest.mark.parametrize("name", ["k", "threads"])
-@pytest.mark.parametrize("number", [0, -1, 2.5, "3", None])
+@pytest.mark.parametrize("number", [0, -1, 2.5, "3"])
 def test_impossible_numbers_are_refused(name, number):
     with pytest.raises(InputError, match=f"{name} is {number!r}, and must be a whole number from 1 on"):
         airrvec.nearest(vectors_of("x", 3), vectors_of("x", 4), **{name: number})

@@ -2,7 +2,7 @@
 
 import json
 
-from airrvec.app import cli
+from airrvec.app.verbs import work
 from airrvec.core import tables
 
 import duckdb
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("cells")
     for name, path in INPUTS.items():
         metadata = dict.fromkeys(METADATA) if name == "a_labelled" else {**METADATA, "donor": name}
-        cli.script("normalise_receptors").main(
+        work.script("normalise_receptors").main(
             [str(path), "--sample", name, "--metadata", json.dumps(metadata), "--outdir", str(out / "made")]
         )
         (out / "cells").mkdir(exist_ok=True)

@@ -131,8 +131,8 @@ def test_a_file_that_appears_meanwhile_stays_and_so_do_the_results(tmp_path):
 def test_two_results_of_one_name_are_refused(tmp_path):
     """Sample a.cells has the annotation a.cells.parquet, and so has sample a its cells."""
     (tmp_path / "s.csv").write_text(f"sample,path\na,{FLU}\na.cells,{FLU}\n")
-    args, more = cli.parser().parse_known_args(["annotate", str(tmp_path / "s.csv"), "--reference", str(FLU)])
-    stated = verb_files.outputs(args, more, [sample.name for sample in verb_files.samples(args)])
+    args = cli.parser().parse_args(["annotate", str(tmp_path / "s.csv"), "--reference", str(FLU)])
+    stated = verb_files.outputs(args, [sample.name for sample in verb_files.samples(args)])
     assert "two results of this command have the same name, 'a.cells.parquet'" in message(stated.check)
     twice = Outputs(tmp_path, (("É.tsv",), ("é.tsv",)))  # composed or not, large or small
     assert "have the same name" in message(twice.check)
@@ -189,19 +189,19 @@ def test_every_verb_states_all_that_it_writes(verb, runs, tmp_path, monkeypatch)
     monkeypatch.chdir(prepare(tmp_path / "work", runs["flu"]).folder)
     words = [word if word != "out" else "new" for word in VERBS[verb]]
     words = [word.replace("out/", "new/") for word in words]
-    args, more = cli.parser().parse_known_args([verb, *words])
+    args = cli.parser().parse_args([verb, *words])
     found = [] if verb in ("benchmark", "finetune") else verb_files.samples(args)
-    stated = {*verb_files.outputs(args, more, [sample.name for sample in found]).names}
-    if verb == "finetune":
-        stated |= {*verb_files.checkpoints(args, more).names}
+    stated = {*verb_files.outputs(args, [sample.name for sample in found]).names}
+    if verb in ("finetune", "pretrain"):
+        stated |= {*verb_files.checkpoints(args).names}
     cli.main([verb, *words])
     files = {path.relative_to("new").as_posix() for path in Path("new").rglob("*") if path.is_file()}
     listed = json.loads(Path("new", own_files.LIST).read_text())["files"]
     files -= {own_files.LIST, own_files.LOCK}
     assert files <= stated
     assert files <= listed.keys()
-    # The samples have no γδ cells.
-    unwritten = ("checkpoints/", "gamma_delta/")
+    # The samples have no γδ cells, and no scores are asked for.
+    unwritten = ("checkpoints/", "gamma_delta/", "scores.parquet")
     assert [name for name in stated - files if not any(folder in name for folder in unwritten)] == []
 
 

@@ -4,7 +4,7 @@ import json
 from contextlib import chdir
 from pathlib import Path
 
-from airrvec.app import cli
+from airrvec.app.verbs import work
 from airrvec.core import schema
 from airrvec.figures.style import COLOURS
 from airrvec.report import chapters, multiqc
@@ -113,7 +113,7 @@ def report(tmp_path_factory) -> Path:
     for name, qc in (("receptors", RECEPTORS), ("embeddings", EMBEDDINGS)):
         (folder / f"{name}.json").write_text(json.dumps(qc))
     options = {"collected": "receptors.json", "embedded": "embeddings.json", "outdir": "content"}
-    cli.script("report").main(
+    work.script("report").main(
         [
             *("--normalised", *(str(path) for path in sorted(folder.glob("s*.qc.json")))),
             *(word for option, name in options.items() for word in (f"--{option}", str(folder / name))),

@@ -2,7 +2,7 @@
 
 import json
 
-from airrvec.app import cli
+from airrvec.app.verbs import work
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part, write_missing
 from airrvec.report.sections.missing import missing_lines, missing_section, read_missing
@@ -52,7 +52,7 @@ def test_report_and_summary_begin_with_what_is_missing(tmp_path):
         for option, name in (("normalised", "s"), ("collected", "receptors"), ("embedded", "sceptr"))
         for word in (f"--{option}", str(tmp_path / f"{name}.qc.json"))
     ]
-    report = cli.script("report").main
+    report = work.script("report").main
     report([*qc, "--missing", str(tmp_path / "missing"), "--outdir", str(tmp_path / "content")])
     lines = (tmp_path / "content/summary.txt").read_text().splitlines()
     assert lines[:4] == [
@@ -99,7 +99,7 @@ def test_a_section_that_cannot_be_made_is_said_and_the_rest_is_there(tmp_path, c
     (tmp_path / "clusters/clusters.qc.json").write_text("{")  # cut short
     for name, qc in (("s", SAMPLE), ("receptors", RECEPTORS), ("sceptr", EMBEDDINGS)):
         (tmp_path / f"{name}.qc.json").write_text(json.dumps(qc))
-    report = cli.script("report").main
+    report = work.script("report").main
     folders = {"normalised": "s.qc.json", "collected": "receptors.qc.json", "embedded": "sceptr.qc.json"}
     folders |= {"clusters": "clusters", "outdir": "content"}
     report([word for option, name in folders.items() for word in (f"--{option}", f"{tmp_path}/{name}")])

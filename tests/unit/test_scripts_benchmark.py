@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT, normalised
 from labelled_studies import with_alleles
+from sklearn.metrics import roc_auc_score
 
 SMALL = ("--benchmark-k", "1,5", "--benchmark-splits", "4", "--benchmark-min-positives", "50")
 
@@ -85,6 +86,31 @@ def test_every_setting_is_measured_on_the_same_splits(script, labelled):
         assert tables.metadata(f"{name}.parquet")["splits_digest"] == digests
     assert tables.arrow_schema("comparisons.parquet").equals(schema.COMPARISONS)
     assert set(tables.read("comparisons.parquet")["chains"].to_pylist()) == {"paired", "beta"}
+
+
+def test_splits_and_scores_give_the_auroc_again(script, labelled):
+    """By hand, for one epitope and k, from the published tables alone."""
+    for name in ("cdr3_levenshtein", "tcrdist"):
+        script("benchmark_fewshot", *labelled, *SMALL, "--benchmark-scores", "--encoder", name)
+    summarise(script, "cdr3_levenshtein", "tcrdist")
+    names = ("auroc", "splits", "benchmark_receptors", "scores")
+    auroc, splits, receptors, scores = (tables.read(f"{name}.parquet").to_pandas() for name in names)
+    assert tables.arrow_schema("scores.parquet").equals(schema.SCORES)
+    keys = ["encoder", "rule", "chains", "excluded", "epitope", "k", "split"]
+    assert {*scores.groupby(keys).groups} == {*auroc.groupby(keys).groups}
+    for values, row in [*auroc.groupby(keys)][::37]:
+        part = scores[(scores[keys] == list(values)).all(axis=1)]
+        again = roc_auc_score(part["positive"], -part["score"])
+        assert again == pytest.approx(row["auroc"].item(), abs=1e-6)
+        epitope, k = values[4:6]
+        is_split = (splits[["epitope", "k", "split"]] == list(values[4:])).all(axis=1)
+        references = splits.loc[is_split, "receptor_id"]
+        assert len(references) == k
+        assert not {*references} & {*part["receptor_id"]}
+        binders = receptors.loc[receptors["epitope"] == epitope, "receptor_id"]
+        assert {*part.loc[part["positive"], "receptor_id"]} == {*binders} - {*references}
+        if values[1] != "contrast":
+            assert {*part["receptor_id"]} == {*receptors["receptor_id"]} - {*references}
 
 
 def test_nothing_excluded_is_not_measured_twice(script, labelled):

@@ -15,8 +15,9 @@ from inputs import ROOT
 SCHEMA = json.loads((ROOT / "nextflow_schema.json").read_text())
 PARAMETERS = {name for group in SCHEMA["$defs"].values() for name in group["properties"]}
 SCRIPTS = sorted(path.stem for path in (ROOT / "bin").glob("*.py"))
-# Files of a task, the neighbours of `find` and its chains: no settings, though their names end like one's.
-OWN = {"chains", "columns", "description", "k", "map", "name", "preset", "receptors"}
+# Files of a task, the neighbours of `find`, its chains, tables of `nearest`: no settings, though their names
+# end like one's.
+OWN = {"chains", "columns", "description", "k", "map", "name", "preset", "receptors", "references"}
 
 
 def parser_of(name: str, monkeypatch) -> argparse.ArgumentParser:

@@ -34,6 +34,7 @@ STEPS = (
     "--checkpoint-every",
     "1",
 )
+TINY = ("--preset", "tiny", "--train-steps", "2", "--train-batch-size", "64")
 
 # Verb → its words.
 VERBS = {
@@ -45,6 +46,9 @@ VERBS = {
     "compare": ("in/sheet.csv", "--compare-by", "tissue", "--threads", "1", "--outdir", "out"),
     "benchmark": ("in/dash.csv", "--encoders", "sceptr", *FEW, "--threads", "1", "--outdir", "out"),
     "finetune": ("in/dash.csv", *STEPS, "--threads", "1", "--outdir", "out"),
+    "pretrain": ("in/dash.csv", *TINY, "--checkpoint-every", "1", "--threads", "1", "--outdir", "out"),
+    "clones": ("in/sheet.csv", "--threads", "1", "--outdir", "out"),
+    "nearest": ("in/flu_4.csv", "--references", "in/dash.csv", "--threads", "1", "--out", "out/near.tsv"),
     "index": ("results", "--index", "out/index", "--background", "200", "--threads", "1"),
     "find": ("in/flu_4.csv", "--index", "results", "--k", "2", "--threads", "1", "--out", "out/near.tsv"),
     "verify": ("results",),
@@ -61,6 +65,8 @@ LAST = {
     "compare": "compare_conditions",
     "benchmark": "summarise_fewshot",
     "finetune": "finetune",
+    "pretrain": "pretrain",
+    "clones": "describe_clones",
 }
 
 

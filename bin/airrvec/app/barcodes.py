@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from airrvec.app import frames
@@ -37,7 +37,12 @@ class _Parts:
 
 
 def match_barcodes(
-    names: Iterable[str], cells: pd.DataFrame, *, samples: str | Mapping[str, str] | None = None
+    names: Iterable[str],
+    cells: pd.DataFrame,
+    *,
+    samples: str | Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    prefix: str = "",
 ) -> pd.DataFrame:
     """
     Return the cell of each name, for objects whose barcodes have other suffixes and prefixes.
@@ -57,6 +62,11 @@ def match_barcodes(
     samples : str or dict, optional
         The sample of all names, or prefix, suffix or number → sample, such as ``{"1": "pbmc", "2": "csf"}``
         for objects merged by Seurat.
+    columns : list of str, optional
+        Columns of ``cells`` to return; by default all.
+    prefix : str
+        Before the name of each column of the result, such as ``"tcr_"``: no column of ``adata.obs`` then has
+        the same name.
 
     Returns
     -------
@@ -84,22 +94,30 @@ def match_barcodes(
                              match  clone
     pbmc_AAACCTGAGAGTGAGA  matched      7
     """
+    if not isinstance(cells, pd.DataFrame):
+        raise InputError(f"cells is a {type(cells).__name__}, and must be a DataFrame with cell_id")
     barcodes = [str(name) for name in names]
     for column in {"cell_id", "match", "match_reason"}:
         if (column in cells) != (column == "cell_id"):
             problem = "lacks" if column == "cell_id" else "already has"
             raise InputError(f"the table of cells {problem} the column {column}")
+    chosen = list(cells.columns if columns is None else columns)
+    missing = [name for name in chosen if name not in cells]
+    if missing:
+        raise InputError(f"the table of cells has no column '{missing[0]}'", fix="Correct columns")
     matcher = _Matcher(cells, samples, barcodes)
     matches = [matcher.find(name) for name in barcodes]
     times = Counter(row for row, _ in matches if row >= 0)
     matches = [(-1, SAME_CELL) if times[row] > 1 else (row, reason) for row, reason in matches]
     rows = [row for row, _ in matches]
-    table = _with_nulls(cells.reset_index(drop=True)).reindex(rows).set_axis(pd.Index(barcodes), axis=0)
+    table = (
+        _with_nulls(cells[chosen].reset_index(drop=True)).reindex(rows).set_axis(pd.Index(barcodes), axis=0)
+    )
     reasons = [reason for _, reason in matches]
     words = [_word(reason) for reason in reasons]
     table.insert(0, "match", words)
     table.insert(1, "match_reason", pd.Series(reasons, table.index, object))
-    table = frames.savable(table)
+    table = frames.savable(table).add_prefix(prefix)
     table.attrs["counts"] = {
         "names": len(barcodes),
         **{word: words.count(word) for word in ("matched", "unmatched", "ambiguous")},

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Literal
 
-from airrvec.app import api, frames
+from airrvec.app import api, frames, memory
 from airrvec.app.finding import Search, opened
 from airrvec.app.finding import find as find_queries
 from airrvec.app.places import default_index
@@ -21,7 +21,7 @@ Chains = Literal["paired", "alpha", "beta"]
 
 
 def find(
-    queries: str | Path | pd.DataFrame,
+    queries: str | Path | memory.Frame | memory.Cells,
     index: str | Path | None = None,
     *,
     k: int = 10,
@@ -39,9 +39,9 @@ def find(
 
     Parameters
     ----------
-    queries : str, Path or DataFrame
-        A receptor in words, such as ``"TRBV19 CASSIRSSYEQYF"``; a file in any format; or receptors with the
-        columns of `embed`, such as those of `read`.
+    queries : str, Path, DataFrame, pyarrow.Table, polars.DataFrame, AnnData or MuData
+        A receptor in words, such as ``"TRBV19 CASSIRSSYEQYF"``; a file in any format; or receptors as `embed`
+        takes them, such as those of `read`.
     index : str or Path, optional
         Index, or folder of results of a run. By default the environment variable ``AIRRVEC_INDEX``, or
         ``airrvec_index`` in this folder.
@@ -92,8 +92,10 @@ def find(
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     require_at_least_one("threads", n_threads)
     require_choice("species", species, schema.SPECIES)
-    if isinstance(queries, pd.DataFrame):
-        parsed = from_normalised(api.standardised(queries))
+    labels: pd.Index | None = None
+    if not isinstance(queries, str | Path):
+        (part,) = memory.parts_of(queries, "queries")
+        parsed, labels = from_normalised(api.standardised(part)), part.frame.index
     else:
         parsed = read_queries(str(queries), species=species, format=format, column_map=column_map)
     model_source = None if model is None else str(model)
@@ -103,10 +105,10 @@ def find(
         answers = find_queries(open_index, parsed, search)
     table = frames.from_table(answers.hits)
     problems = answers.problems.to_pylist()
-    if isinstance(queries, pd.DataFrame):
-        table["query"] = queries.index[table["query_row"] - 1]
+    if labels is not None:
+        table["query"] = labels[table["query_row"] - 1]
         for problem in problems:
-            problem["query"] = _as_json(queries.index[problem["query_row"] - 1])
+            problem["query"] = _as_json(labels[problem["query_row"] - 1])
     reasons = Counter(problem["reason"] for problem in problems if not problem["answered"]).most_common()
     if reasons:
         words = "; ".join(f"{n} × {reason}" for reason, n in reasons)

@@ -58,7 +58,7 @@ def _text(values: pd.Series) -> pd.Series:
 # --- Vectors in DataFrames, whose model pandas may have lost
 
 _DIMENSION = re.compile(r"dim_\d{2,}")
-_FIX = "Give vectors as airrvec.embed returns them"
+FIX = "Give vectors as airrvec.embed returns them"
 
 
 @dataclass(frozen=True)
@@ -92,23 +92,23 @@ def read(frame: pd.DataFrame, role: str) -> FrameVectors:
         dimensions.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"the {role} are a {type(frame).__name__}, not a DataFrame", fix=_FIX)
+        raise InputError(f"the {role} are a {type(frame).__name__}, not a DataFrame", fix=FIX)
     names = [name for name in frame if isinstance(name, str) and _DIMENSION.fullmatch(name)]
     columns = schema.dimensions(len(names)) if names else [name for name in frame if name != "chains"]
     missing = [name for name in columns if name not in frame]
     if missing:
-        raise InputError(f"the {role} have no column '{missing[0]}', but later ones, or one twice", fix=_FIX)
+        raise InputError(f"the {role} have no column '{missing[0]}', but later ones, or one twice", fix=FIX)
     if not columns:
-        raise InputError(f"the {role} have no columns with vectors", fix=_FIX)
+        raise InputError(f"the {role} have no columns with vectors", fix=FIX)
     for name in columns:
         types = pd.api.types
         if not types.is_numeric_dtype(frame[name]) or types.is_bool_dtype(frame[name]):
-            raise InputError(f"the column '{name}' of the {role} holds no numbers", fix=_FIX)
+            raise InputError(f"the column '{name}' of the {role} holds no numbers", fix=FIX)
     matrix = frame[columns].to_numpy(np.float32, na_value=np.nan)
     model = VectorModel.read(frame.attrs.get(ATTRIBUTE))
     if model and model.dimensions != len(columns):
         width = counted(len(columns), "dimension")
-        raise InputError(f"the {role} have {width}, which is not that of their model {model}", fix=_FIX)
+        raise InputError(f"the {role} have {width}, which is not that of their model {model}", fix=FIX)
     return FrameVectors(role, matrix, model)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
+from airrvec.app.costs import COSTS, MOST_TESTED, Work, tokens_at_64_dimensions
+from airrvec.core.chains import chain_classes
 from airrvec.core.errors import InputError
 from airrvec.core.terminal import counted
 from airrvec.input import reading
@@ -13,18 +15,9 @@ from airrvec.model.tokens import token_counts
 
 import pyarrow as pa
 
-# Seconds and rates per second of one core, and bytes of zstd Parquet, measured as in
-# docs/benchmarks/speed.md, "Planning".
-START = 2.0  # seconds to load a task's libraries
-ROWS_NORMALISED = 110_000  # per second, as the next four
-RECEPTORS_COLLECTED = 235_000
-RECEPTORS_MERGED = 350_000
-CELLS_EXPORTED = {"EXPORT_AIRR": 330_000, "EXPORT_ANNDATA": 30_000}
-CELLS_ANNOTATED = 5_600
-RECEPTORS_CALIBRATED = 1_900  # references and background receptors, per second of one core
+# Bytes of zstd Parquet, measured as in docs/benchmarks/speed.md, "Planning".
 BYTES_ANNOTATED = 8e6  # of cells, in a task of several samples
 TOGETHER = ("DESCRIBE_CELLS", "EXPORT_ANNDATA", "EXPORT_SCE")  # one more task, for all samples
-TOKENS_EMBEDDED = {16: 1_800_000, 32: 1_170_000, 64: 570_000, 128: 130_000}  # by model dimensions
 BYTES_PER_CELL = 45
 BYTES_PER_RECEPTOR = 33
 BYTES_PER_DIMENSION = 3.7  # per vector
@@ -59,6 +52,10 @@ class TableEstimate:
         of the receptors' loops.
     share : float
         Share of the table that was read, from 0 to 1.
+    groups : frozenset of (str, str)
+        Species and chain classes that are compared apart.
+    gamma_delta : float
+        γδ cells.
     """
 
     rows: float
@@ -66,6 +63,8 @@ class TableEstimate:
     receptors: float
     tokens: float
     share: float
+    groups: frozenset[tuple[str, str]] = frozenset({("homosapiens", "paired")})
+    gamma_delta: float = 0
 
 
 def estimate_table(
@@ -97,10 +96,13 @@ def estimate_table(
         normaliser = Normaliser(
             sample_id=table.name, species=species, multichain=multichain, gamma_delta=True
         )
-        tokens = 0
+        tokens, groups = 0, set()
         try:
             for batch in normaliser.parts(source):
                 tokens += int(token_counts(batch.receptors).sum())
+                classes = chain_classes(batch.receptors)
+                pairs = zip(batch.receptors["species"].to_pylist(), classes.tolist(), strict=True)
+                groups |= {pair for pair in pairs if pair[1]}
         except InputError:
             if share == 1 or not normaliser.counts.rows_in:
                 raise
@@ -111,31 +113,9 @@ def estimate_table(
         receptors=counts.receptors / share,
         tokens=tokens / share,
         share=share,
+        groups=frozenset(groups),
+        gamma_delta=counts.gamma_delta.cells / share,
     )
-
-
-def _export(name: str, n_tasks: int, cells: float, together: bool) -> tuple:
-    """Return the step that writes a file of each sample, and one of all of them ``together``."""
-    tasks, work = (n_tasks + 1, 2 * cells) if together else (n_tasks, cells)
-    return name, tasks, work, "cells", CELLS_EXPORTED.get(name), None
-
-
-def _annotation(references: list[TableEstimate], cells: float, n_samples: int, request: dict) -> list[tuple]:
-    """Return the steps of annotation: tables of references, their calibration, and the samples."""
-    rows, receptors = (sum(getattr(table, name) for table in references) for name in ("rows", "receptors"))
-    n_tables = request["tables"]
-    calibrated = receptors + request["background_receptors"]
-    tasks = min(n_samples, max(1, ceil(cells * BYTES_PER_CELL / BYTES_ANNOTATED)))
-    size = receptors * (BYTES_PER_CELL + BYTES_PER_RECEPTOR)
-    read = [
-        ("NORMALISE_REFERENCE", n_tables, rows, "rows", ROWS_NORMALISED, size),
-        ("MERGE_REFERENCES", 1, None, None, None, None),
-    ]
-    return [
-        *(read if n_tables else []),
-        ("CALIBRATE_ANNOTATION", 1, calibrated, "receptors", RECEPTORS_CALIBRATED, None),
-        ("ANNOTATE_RECEPTORS", tasks, cells, "cells", CELLS_ANNOTATED, None),
-    ]
 
 
 def plan(
@@ -182,71 +162,95 @@ def plan(
     Returns
     -------
     pyarrow.Table
-        `PLAN`: one row per process, in the order of the run. ``work`` is the number of ``unit`` in all tasks.
-        Times are null for processes without a measured rate: training, the few-shot benchmark and others
-        depend on their settings.
+        `PLAN`: one row per process, in the order of the run. ``work`` is the number of ``unit`` in all tasks,
+        ``seconds_each`` are those of one core. Times are null for processes without a cost in
+        `airrvec.app.costs`: training and the paper's analyses depend on their settings.
     """
-    rows, cells, receptors, tokens = (
-        sum(getattr(sample, name) for sample in samples) for name in ("rows", "cells", "receptors", "tokens")
-    )
-    unlabelled = len(samples) > bool(encoders)
+    work = _work(samples, list(references) or samples[-1:], bool(encoders), annotation)
     dimensions = model if isinstance(model, int) else DIMENSIONS.get(model, 64)
-    rate = TOKENS_EMBEDDED[min(TOKENS_EMBEDDED, key=lambda known: abs(known - dimensions))]
-    shards = partitions * max(1, ceil(tokens / partitions / shard_tokens))
-    vector_bytes = receptors * (BYTES_PER_DIMENSION * dimensions + 13)
-    receptor_bytes = receptors * BYTES_PER_RECEPTOR
-    sample_bytes = cells * BYTES_PER_CELL + receptor_bytes
-    per_sample = {"EXPORT_SCE": len(samples)}
-    unlabelled_cells = cells - (samples[-1].cells if encoders else 0)
-    n_samples = len(samples) - bool(encoders)
+    shards = partitions * max(1, ceil(work["tokens"] / partitions / shard_tokens))
+    work["tokens"] = tokens_at_64_dimensions(work["tokens"], dimensions)
+    vector_bytes = work["receptors"] * (BYTES_PER_DIMENSION * dimensions + 13)
+    receptor_bytes = work["receptors"] * BYTES_PER_RECEPTOR
+    sample_bytes = work["cells"] * BYTES_PER_CELL + receptor_bytes
+    together = len(samples) > bool(encoders)
+
+    def exporting(name: str) -> int:
+        return len(samples) if name == "EXPORT_SCE" else normalising
+
     # One task goes on after the report.
     ordered = sorted({**further, "REPORT": 1}.items(), key=lambda process: process[0] == "HANDOVER")
-    merging = [("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes)]
-    # Process, tasks, work, unit of work, units per second, bytes written.
+    # Process, tasks, bytes written.
     steps = [
-        ("CHECK_SAMPLES", 1, None, None, None, None),
-        ("NORMALISE_RECEPTORS", normalising, rows, "rows", ROWS_NORMALISED, sample_bytes),
-        ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * receptor_bytes),
-        *((name, 1, None, None, None, None) for name in trained),
-        ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vector_bytes),
-        *(merging if shards > partitions else []),
-        *(
-            _export(name, per_sample.get(name, normalising), cells, name in TOGETHER and unlabelled)
-            for name in exports
-        ),
-        *([("BENCHMARK_FEWSHOT", encoders, None, None, None, None)] if encoders else []),
-        *([("SUMMARISE_FEWSHOT", 1, None, None, None, None)] if encoders else []),
-        *(
-            _annotation(list(references) or samples[-1:], unlabelled_cells, n_samples, annotation)
-            if annotation
-            else []
-        ),
-        *((name, tasks, None, None, None, None) for name, tasks in ordered),
+        ("CHECK_SAMPLES", 1, None),
+        ("NORMALISE_RECEPTORS", normalising, sample_bytes),
+        ("COLLECT_RECEPTORS", partitions, 2 * receptor_bytes),
+        *((name, 1, None) for name in trained),
+        ("EMBED_RECEPTORS", shards, vector_bytes),
+        *([("MERGE_EMBEDDINGS", partitions, vector_bytes)] if shards > partitions else []),
+        *((name, exporting(name) + (name in TOGETHER and together), None) for name in exports),
+        *([("BENCHMARK_FEWSHOT", encoders, None), ("SUMMARISE_FEWSHOT", 1, None)] if encoders else []),
+        *(_annotation(annotation, work, len(samples) - bool(encoders)) if annotation else []),
+        *([("DESCRIBE_GAMMA_DELTA", 1, None)] if work["γδ cells"] else []),
+        *((name, tasks, None) for name, tasks in ordered),
     ]
-    lines = [_line(*step, request=resources[step[0]]) for step in steps]
+    lines = [_line(*step, work, resources[step[0]]) for step in steps]
     return pa.Table.from_pylist(lines, schema=PLAN)
 
 
-def _line(
-    process: str,
-    tasks: int,
-    work: float | None,
-    unit: str | None,
-    rate: float | None,
-    size: float | None,
-    request: dict,
-) -> dict:
-    """Return the row of `PLAN`; ``rate``: units of work per second, ``size``: bytes written."""
-    seconds = START + work / tasks / rate if rate else None
+def _annotation(request: dict, work: Work, n_samples: int) -> list[tuple]:
+    """Return the steps of annotation: tables of references, their calibration, and the samples."""
+    tables = request["tables"]
+    tasks = min(n_samples, max(1, ceil(work["cells of samples"] * BYTES_PER_CELL / BYTES_ANNOTATED)))
+    size = work["references"] * (BYTES_PER_CELL + BYTES_PER_RECEPTOR)
+    read = [("NORMALISE_REFERENCE", tables, size), ("MERGE_REFERENCES", 1, None)]
+    return [
+        *(read if tables else []),
+        ("CALIBRATE_ANNOTATION", 1, None),
+        ("ANNOTATE_RECEPTORS", tasks, None),
+    ]
+
+
+def _work(
+    samples: list[TableEstimate], references: list[TableEstimate], labelled: bool, annotation: dict | None
+) -> dict[str, float]:
+    """Return how much there is of what the processes work on, by the units of `airrvec.app.costs`."""
+
+    def total(tables: list[TableEstimate], name: str) -> float:
+        return sum(getattr(table, name) for table in tables)
+
+    unlabelled = samples[: len(samples) - labelled]
+    classes = len(frozenset().union(*(table.groups for table in samples)))
+    pairs = len(unlabelled) * (len(unlabelled) - 1) / 2
+    compared = (annotation or {}).get("background_receptors", 0)
+    return {
+        "tables": len(samples),
+        **{name: total(samples, name) for name in ("rows", "cells", "receptors", "tokens")},
+        "γδ cells": total(samples, "gamma_delta"),
+        "cells of samples": total(unlabelled, "cells"),
+        "labelled receptors": total(samples[len(unlabelled) :], "receptors"),
+        "rows of references": total(references, "rows"),
+        "references": total(references, "receptors"),
+        "calibrated receptors": total(references, "receptors") + compared,
+        "classes of chains": classes,
+        "pairs of samples": classes * min(pairs, MOST_TESTED),
+    }
+
+
+def _line(process: str, tasks: int, size: float | None, work: Work, request: dict) -> dict:
+    """Return the row of `PLAN`; ``size``: bytes written."""
+    cost = COSTS.get(process)
+    seconds = cost.seconds(tasks, work) if cost else None
+    unit = next(iter(cost.rates), None) if cost else None
     return {
         "process": process,
         "tasks": tasks,
-        "work": None if work is None else round(work),
+        "work": None if unit is None else round(work[unit]),
         "unit": unit,
         "cpus": request["cpus"],
         "memory_gb": round(request["memory"] / 2**30, 2),
-        "seconds_each": seconds and round(seconds, 1),
-        "hours_in_all": seconds and round(seconds * tasks / 3600, 4),
+        "seconds_each": seconds and round(seconds / tasks, 1),
+        "hours_in_all": seconds and round(seconds / 3600, 4),
         "disk_gb": None if size is None else round(size / 1e9, 4),
     }
 

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from airrvec.app import memory
 from airrvec.app.api import standardised
+from airrvec.app.memory import Cells, Frame
 from airrvec.core.errors import InputError
 from airrvec.core.terminal import counted
 from airrvec.model import tokens as tk
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-_FIX = "Give a DataFrame or a pyarrow.Table, such as airrvec.read returns"
+_FIX = "Give a DataFrame or a pyarrow.Table, such as airrvec.read returns, or cells of scirpy"
 
 
 class ReceptorModel(ReceptorEncoder):
@@ -60,13 +61,13 @@ class ReceptorModel(ReceptorEncoder):
         """Device of the weights."""
         return self.mlm_head.weight.device
 
-    def tokenise(self, receptors: pd.DataFrame | pa.Table) -> PaddedTokens:
+    def tokenise(self, receptors: Frame | Cells) -> PaddedTokens:
         """
         Return receptors as one batch on the device of the model.
 
         Parameters
         ----------
-        receptors : DataFrame or pyarrow.Table
+        receptors : table, AnnData or MuData
             As for `airrvec.embed`; gene names are standardised.
 
         Returns
@@ -91,13 +92,13 @@ class ReceptorModel(ReceptorEncoder):
             )
         return pad(tokens, np.arange(len(tokens))).to(self.device)
 
-    def embed(self, receptors: pd.DataFrame | pa.Table) -> np.ndarray:
+    def embed(self, receptors: Frame | Cells) -> np.ndarray:
         """
         Return the vectors of receptors, without dropout and without gradients.
 
         Parameters
         ----------
-        receptors : DataFrame or pyarrow.Table
+        receptors : table, AnnData or MuData
             As for `airrvec.embed`; gene names are standardised.
 
         Returns
@@ -138,13 +139,13 @@ class ReceptorModel(ReceptorEncoder):
             raise InputError(f"'{name}' is the name of a published model", fix="Give another name")
         weights.save(self, name, folder, {"start": self.name})
 
-    def tokens(self, receptors: pd.DataFrame | pa.Table) -> tk.Tokens:
+    def tokens(self, receptors: Frame | Cells) -> tk.Tokens:
         """
         Return the tokens of receptors as they are, for `airrvec.training.data.Receptors`.
 
         Parameters
         ----------
-        receptors : DataFrame or pyarrow.Table
+        receptors : table, AnnData or MuData
             As for `airrvec.embed`; gene names are standardised.
 
         Returns
@@ -157,25 +158,24 @@ class ReceptorModel(ReceptorEncoder):
         InputError
             If it is no table, or has no junction column.
         """
-        frame = _frame(receptors)
-        result = standardised(frame)
+        part = _table(receptors)
+        result = standardised(part)
         tokens = tk.tokenise(result.receptors, self.config.loops)
         lone = np.array([[tk.CLS, 0, 0, 0]], np.uint8)
         offsets = [*tokens.offsets, tokens.offsets[-1] + 1]
         with_lone = tk.Tokens(np.concatenate([tokens.values, lone]), np.array(offsets))  # noqa: PD011 - no pandas
-        rows = np.full(len(frame), len(tokens))
+        rows = np.full(len(part.frame), len(tokens))
         ids = result.receptors["receptor_id"].combine_chunks()
         own = pc.index_in(result.cells["receptor_id"].combine_chunks(), ids).to_numpy()
         rows[result.cells["cell_id"].cast(pa.int64()).to_numpy()] = own
         return with_lone.take(rows)
 
 
-def _frame(receptors: Any) -> pd.DataFrame:
-    """Return a table as a DataFrame; raise `InputError` if it is none."""
-    if isinstance(receptors, pd.DataFrame):
-        return receptors
-    if isinstance(receptors, pa.Table):
-        frame: pd.DataFrame = receptors.to_pandas()
-        return frame
-    fix = f"Read it with airrvec.read({str(receptors)!r})" if isinstance(receptors, str | Path) else _FIX
-    raise InputError(f"the receptors are a {type(receptors).__name__}, and no table", fix=fix)
+def _table(receptors: object) -> memory.Part:
+    """Return the table that a caller gives; raise `InputError` if it is none, or several."""
+    is_frame = isinstance(receptors, pd.DataFrame) or hasattr(receptors, "__arrow_c_stream__")
+    if not is_frame and memory.cells_of(receptors) is None:
+        fix = f"Read it with airrvec.read({str(receptors)!r})" if isinstance(receptors, str | Path) else _FIX
+        raise InputError(f"the receptors are a {type(receptors).__name__}, and no table", fix=fix)
+    (part,) = memory.parts_of(receptors, "receptors")
+    return part

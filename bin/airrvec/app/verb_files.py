@@ -3,11 +3,12 @@
 import argparse
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from airrvec.app.outputs import Outputs
+from airrvec.app.verb_options import LEARNING_VERBS
 from airrvec.core import table_parts
 from airrvec.core.errors import InputError
 from airrvec.core.schema.gamma_delta import FOLDER
@@ -16,12 +17,12 @@ from airrvec.core.terminal import print_warning
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet.checks import condition_notes
-from airrvec.input.samplesheet.names import name_of, name_problem, unique_names
+from airrvec.input.samplesheet.names import name_of, name_problem
 
 MERGED = ("merged", "conflicts", "sources")
 
 
-def listed_paths(text: str) -> list[Path]:
+def listed_paths(text: str | list[Path]) -> list[Path]:
     """
     Return the paths of ``--reference``: a file, a folder that the verb reference wrote, or several by commas.
 
@@ -36,32 +37,22 @@ def listed_paths(text: str) -> list[Path]:
     return paths
 
 
-def named_paths(text: str) -> list[Path]:
-    """Return the files and folders of ``--reference``, as they are named."""
+def named_paths(text: str | list[Path]) -> list[Path]:
+    """Return the files and folders of ``--reference``, as they are named; a list of Python as it is."""
+    if not isinstance(text, str):
+        return text
     return [Path(text)] if os.path.exists(text) else [Path(part.strip()) for part in text.split(",")]
 
 
-def normalise_and_merge(
-    run: Callable, paths: Sequence[Path], species: str, folder: Path
-) -> tuple[Path, Path]:
-    """Normalise and merge labelled tables in a folder; return the paths of their cells and receptors."""
-    names = unique_names(list(paths))
-    for path, name in zip(paths, names, strict=True):
-        run(
-            "normalise_receptors",
-            *(path, "--sample", name, "--part", "reference", "--species", species, "--outdir", folder),
-        )
-    return merge(run, names, folder)
+def columns_of(column_map: Path | None) -> dict | None:
+    """Return the column map of a file, if there is one."""
+    from airrvec.input.reading import read_column_map
 
-
-def merge(run: Callable, names: Sequence[str], folder: Path) -> tuple[Path, Path]:
-    """Merge the normalised tables of a folder; return the paths of the cells and receptors of the result."""
-    run("merge_references", "--sources", *names, "--tables", folder, "--outdir", folder / "merged")
-    return folder / "merged/reference.cells.parquet", folder / "merged/reference.receptors_0000.parquet"
+    return read_column_map(column_map) if column_map else None
 
 
 def publish(folder: Path, names: Sequence[str], outdir: Path) -> None:
-    """Move the tables of `merge`, and the rejects of each source, to the folder of the results."""
+    """Move the tables of a merged reference, and the rejects of each source, to the folder of the results."""
     (outdir / "rejects").mkdir(parents=True, exist_ok=True)
     for name in MERGED:
         for path in (folder / "merged").glob(f"{name}.*"):  # a large table has no text
@@ -73,7 +64,7 @@ def publish(folder: Path, names: Sequence[str], outdir: Path) -> None:
 # --- Input of the command ``airrvec``: tables or a samplesheet, with the rules and checks of the pipeline
 
 
-def samples(args: argparse.Namespace) -> list[checks.Table]:
+def samples(args: argparse.Namespace, *, check: bool = True) -> list[checks.Table]:
     """
     Return the tables that are given, or the samples of one samplesheet, checked as in the pipeline.
 
@@ -82,6 +73,8 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
     args : argparse.Namespace
         From `airrvec.app.cli.parser`: ``tables``, ``format``, ``column_map``, ``species`` and
         ``failed_samples``.
+    check : bool
+        Whether the beginning of each table is read.
 
     Raises
     ------
@@ -93,7 +86,7 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
         raise InputError("--column-map: a table with a column map has no format", fix="Leave out --format")
     sheet = _sheet(args)
     tables, problems = _tables_of_sheet(args, sheet) if sheet else _tables_of_files(args)
-    _, table_problems = checks.check(tables)
+    _, table_problems = checks.check(tables) if check else (None, [])
     conditions = {name: getattr(args, name, None) for name in checks.CONDITIONS}
     unknown = samplesheet.condition_problems(conditions, sheet)
     problems = sorted([*problems, *unknown, *table_problems], key=lambda problem: problem.row)
@@ -197,10 +190,20 @@ TOGETHER = {
         *_both("pairs", "samples_pca", "public", *SAMPLE_TABLES),
         *("sample_vectors.parquet", "comparison.qc.json", "samples.qc.json"),
     ),
+    "clones": (
+        *_both("clones"),
+        *("clones_by_sample.tsv", "counts.parquet", "members.parquet", "samples.parquet", "clones.qc.json"),
+    ),
     "benchmark": (
         *_both("auroc", "auroc_summary", "comparisons", "roc", "not_evaluated"),
         *_figures("auroc_against_k", "roc_curves"),
-        *("benchmark.md", "benchmark.json"),
+        *(
+            "benchmark.md",
+            "benchmark.json",
+            "splits.parquet",
+            "benchmark_receptors.parquet",
+            "scores.parquet",
+        ),
     ),
 }
 MODEL = (
@@ -210,7 +213,14 @@ MODEL = (
 CHECKPOINTS = ("last.ckpt", "last.damaged", "previous.ckpt", "previous.damaged", "log.tsv")
 
 
-def outputs(args: argparse.Namespace, more: Sequence[str], names: Sequence[str]) -> Outputs:
+# Options that may name files and folders, or several with commas.
+_READ = (
+    *("model", "encoders", "column_map", "background", "hub_cache", "references"),
+    *("finetune_preset", "preset"),
+)
+
+
+def outputs(args: argparse.Namespace, names: Sequence[str]) -> Outputs:
     """
     Return what a verb writes.
 
@@ -218,14 +228,14 @@ def outputs(args: argparse.Namespace, more: Sequence[str], names: Sequence[str])
     ----------
     args : argparse.Namespace
         Of the verb.
-    more : sequence of str
-        Further words, for its script.
     names : sequence of str
         Names of its samples.
     """
-    read = tuple(inputs(args, more))
+    read = tuple(inputs(args))
     if args.verb == "embed":
         return _beside(args.out, _embedded(args.out, names), read, args.overwrite)
+    if args.verb == "nearest":
+        return _beside(args.out, ((args.out.name,),), read, args.overwrite)
     return Outputs(args.outdir, _units(args, names), read, args.overwrite)
 
 
@@ -236,9 +246,11 @@ def _units(args: argparse.Namespace, names: Sequence[str]) -> tuple[tuple[str, .
         return tuple((*_normalised(name), *_both(name), f"{name}.annotation.qc.json") for name in names)
     if args.verb == "reference":
         return (_both(*MERGED), *((f"rejects/{name}.parquet",) for name in names))
-    if args.verb == "finetune":
+    if args.verb in LEARNING_VERBS:
         measured = (*_both("split", "specificity", "unseen"), "finetune.qc.json")
-        return (measured, tuple(f"{model_name(args)}/{name}" for name in MODEL))
+        model = tuple(f"{model_name(args)}/{name}" for name in MODEL)
+        without_labels = tuple(name for name in model if not name.endswith("training_labels.parquet"))
+        return (measured, model) if args.verb == "finetune" else (without_labels,)
     more = CONDITIONS if getattr(args, "compare_by", None) else ()
     return ((*TOGETHER[args.verb], *more, *(HLA if names_hla(args) else ())),)
 
@@ -305,36 +317,36 @@ def _beside(
 
 def model_name(args: argparse.Namespace) -> str:
     """
-    Return the name of a fine-tuned model, which is that of its folder.
+    Return the name of a trained model, which is that of its folder.
 
     Raises
     ------
     InputError
         If it is no name of a folder.
     """
-    name = args.finetune_preset if args.name is None else args.name
+    preset = args.finetune_preset if args.verb == "finetune" else args.preset
+    name = Path(preset).name.removesuffix(".json") if args.name is None else args.name
     if problem := name_problem(name):
         raise InputError(f"--name: {problem}")
     return name
 
 
-def checkpoints(args: argparse.Namespace, more: Sequence[str]) -> Outputs:
+def checkpoints(args: argparse.Namespace) -> Outputs:
     """Return the files that training changes while it works."""
     prefix, folder = model_name(args), args.checkpoints
     if folder is None:
         prefix, folder = f"checkpoints/{prefix}", args.outdir
     names = tuple(f"{prefix}/{name}" for name in CHECKPOINTS)
-    return Outputs(folder, (names,), tuple(inputs(args, more)), args.overwrite)
+    return Outputs(folder, (names,), tuple(inputs(args)), args.overwrite)
 
 
-def inputs(args: argparse.Namespace, more: Sequence[str] = ()) -> Iterator[Path]:
-    """Yield the files and folders that a verb reads, also those that further words name for its script."""
+def inputs(args: argparse.Namespace) -> Iterator[Path]:
+    """Yield the files and folders that a verb reads."""
     if args.verb == "find":
         yield from _existing([" ".join(args.query), str(args.index)])
     else:
         yield from named_files(args)
-    words = [part for word in more for part in word.split("=", 1)]
-    words += [args.model or "", getattr(args, "encoders", ""), str(args.column_map or "")]
+    words = [str(getattr(args, name, None) or "") for name in _READ]
     yield from _existing(part for word in words for part in (word, *word.split(",")))
     if args.verb == "annotate":
         yield from named_paths(args.reference)

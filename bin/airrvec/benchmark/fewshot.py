@@ -212,6 +212,33 @@ def plan_splits(
     return planned, pa.Table.from_pylist(not_evaluated, schema.NOT_EVALUATED)
 
 
+def splits_table(labelled: LabelledReceptors, splits: list[Splits]) -> pa.Table:
+    """Return `airrvec.core.schema.SPLITS`: the references of every split."""
+    ids = labelled.receptors["receptor_id"].combine_chunks()
+    parts = [schema.SPLITS.empty_table()]
+    for split in splits:
+        n, k = split.references.shape
+        columns = {
+            "excluded": pa.repeat(labelled.excluded, n * k),
+            "epitope": pa.repeat(split.epitope, n * k),
+            "k": pa.array(np.full(n * k, split.k, np.int32)),
+            "split": pa.array(np.repeat(np.arange(n, dtype=np.int32), k)),
+            "receptor_id": ids.take(pa.array(split.references.ravel())),
+        }
+        parts.append(pa.table(columns, schema=schema.SPLITS))
+    return pa.concat_tables(parts)
+
+
+def receptors_table(labelled: LabelledReceptors) -> pa.Table:
+    """Return `airrvec.core.schema.BENCHMARK_RECEPTORS`: the labelled receptors and their epitopes."""
+    parts = [schema.BENCHMARK_RECEPTORS.empty_table()]
+    for epitope, rows in labelled.epitopes.items():
+        part = labelled.receptors.take(pa.array(rows)).append_column("epitope", pa.repeat(epitope, len(rows)))
+        part = part.append_column("excluded", pa.repeat(labelled.excluded, len(rows)))
+        parts.append(part.select(schema.BENCHMARK_RECEPTORS.names).cast(schema.BENCHMARK_RECEPTORS))
+    return pa.concat_tables(parts)
+
+
 def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:
     """Return a short hash of receptors and splits; results with equal digests are comparable."""
     state = hashlib.sha256("".join(labelled.receptors["receptor_id"].to_pylist()).encode())

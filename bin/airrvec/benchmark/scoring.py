@@ -185,6 +185,7 @@ def score(
     background: pa.Table | None = None,
     never_tested: dict[str, np.ndarray] | None = None,
     progress: Callable[[int], None] | None = None,
+    keep: Callable[[pa.Table], None] | None = None,
 ) -> Scores:
     """
     Return the metrics of one encoder in all splits, and ROC curves at the largest k of each epitope.
@@ -212,8 +213,10 @@ def score(
         Further test sets: name → rows of the receptors that it excludes.
     progress : callable, optional
         Called with the number of splits done.
+    keep : callable, optional
+        Called with parts of `airrvec.core.schema.SCORES`.
     """
-    report = _Report({"encoder": name, "chains": chains, "excluded": labelled.excluded}, labelled)
+    report = _Report({"encoder": name, "chains": chains, "excluded": labelled.excluded}, labelled, keep)
     if not splits:
         return report.scores()
     receptors = on_chains(labelled.receptors, chains)
@@ -261,10 +264,11 @@ def _score_split(
             report.leave_out(reason, rule=rule, epitope=split.epitope, k=split.k)
             continue
         # With a single reference, all rules of the distances to one epitope give the same ranking.
-        same_ranking = split.k == 1 and takes == "epitope"
+        same_ranking = split.k == 1 and takes == "epitope" and report.keep is None
         parts = shared if same_ranking else []
         if not parts:
-            parts = list(_measured(rule, split, contrasted, encoded, positive, filters, with_roc))
+            keep = None if report.keep is None else partial(report.keep_scores, rule, split, positive)
+            parts = list(_measured(rule, split, contrasted, encoded, positive, filters, with_roc, keep))
             shared = parts if same_ranking else shared
         report.add(rule, split, parts)
 
@@ -305,16 +309,20 @@ def _measured(
     positive: np.ndarray,
     filters: dict,
     with_roc: bool,
+    keep: Callable[[int, np.ndarray, np.ndarray], None] | None = None,
 ) -> Iterator[_Part]:
     """Yield the results of batches of splits, each on every test set."""
     k, m = split.k, contrast.shape[1]
     step = max(BATCH_BYTES // (4 * encoded.n * (k + m)), 1)
     for start in range(0, len(split.references), step):
         references, contrasted = (rows[start : start + step] for rows in (split.references, contrast))
-        ranking = Ranking.from_scores(_rule_scores(rule, references, contrasted, encoded))
+        scores = _rule_scores(rule, references, contrasted, encoded)
+        ranking = Ranking.from_scores(scores)
         all_references = np.hstack([references, contrasted])
         tested = np.ones(ranking.order.shape, bool)
         np.put_along_axis(tested, all_references, False, axis=1)
+        if keep is not None:
+            keep(start, scores, tested)
         for test_set, excluded in filters.items():
             yield _Part.from_curves(
                 test_set, Curves(ranking, positive, tested & ~excluded(all_references)), with_roc
@@ -345,9 +353,15 @@ def _rule_scores(rule: str, references: np.ndarray, contrasted: np.ndarray, enco
 class _Report:
     """Collects the rows of the three tables."""
 
-    def __init__(self, constant: dict[str, str], labelled: LabelledReceptors):
+    def __init__(
+        self,
+        constant: dict[str, str],
+        labelled: LabelledReceptors,
+        keep: Callable[[pa.Table], None] | None = None,
+    ):
         self.constant = constant
         self.labelled = labelled
+        self.keep = keep
         self.aurocs, self.rocs, self.left_out = [], [], []
 
     def positive(self, epitope: str) -> np.ndarray:
@@ -373,6 +387,31 @@ class _Report:
                 rates = np.concatenate([part.rates for part in batches])
                 curve = {"fpr": FPR_GRID, "tpr_mean": rates.mean(axis=0), "tpr_std": rates.std(axis=0)}
                 self.rocs.append(self._rows(schema.ROC, **keys, **curve))
+
+    def keep_scores(
+        self,
+        rule: str,
+        split: Splits,
+        positive: np.ndarray,
+        first: int,
+        scores: np.ndarray,
+        tested: np.ndarray,
+    ) -> None:
+        """Pass on the scores of the tested receptors in some splits, shape (s, n); ``first``: their first."""
+        assert self.keep is not None
+        number, row = np.nonzero(tested)
+        values = {
+            "rule": rule,
+            "epitope": split.epitope,
+            "k": split.k,
+            "split": first + number,
+            "positive": positive[row],
+            "score": scores[number, row],
+        }
+        columns = [name for name in schema.SCORES.names if name != "receptor_id"]
+        ids = self.labelled.receptors["receptor_id"].take(pa.array(row))
+        part = self._rows(pa.schema([schema.SCORES.field(name) for name in columns]), **values)
+        self.keep(part.append_column("receptor_id", ids).select(schema.SCORES.names))
 
     def leave_out(self, reason: str, **keys) -> None:
         """Add a row of what is not evaluated; a missing key means all values of the key."""

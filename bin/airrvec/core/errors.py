@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Collection, Sequence
-from functools import partial
+from functools import partial, wraps
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
@@ -138,8 +138,13 @@ def script_name(main) -> str:
 
 
 def exit_on_input_error(main):
-    """Make a script's ``main`` print errors and exit: 1 on an `InputError`, 137 when memory runs out."""
+    """
+    Make a script's ``main`` print errors and exit: 1 on an `InputError`, 137 when memory runs out.
 
+    Its ``__wrapped__`` raises them instead.
+    """
+
+    @wraps(main)
     def wrapped(argv=None) -> None:
         if argv is None:  # the process is this script's own
             print_tracebacks()

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 
 from airrvec.core import records, script, tables
@@ -46,6 +47,7 @@ def optional_part(part: str):
     """
 
     def decorate(main):
+        @wraps(main)
         def wrapped(argv=None) -> None:
             if argv is None:  # the process is this script's own
                 print_tracebacks()

@@ -45,6 +45,27 @@ def numba_threads(n: int) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
+@contextmanager
+def restored_threads() -> Iterator[None]:
+    """Give the libraries the threads of before back at the end: a notebook goes on after a verb."""
+    import numba
+
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    variables = {name: os.environ.get(name) for name in names}
+    loops, cpus = numba.get_num_threads(), pa.cpu_count()
+    try:
+        with _libraries(len(sys.modules)).limit(limits=None):
+            yield
+    finally:
+        numba.set_num_threads(loops)
+        pa.set_cpu_count(cpus)
+        for name, value in variables.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
     """
     Yield ``function(item)`` in the order of the items, with ``n`` running at once and as many waiting.

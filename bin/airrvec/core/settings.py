@@ -6,8 +6,13 @@ options from it by `add`, under the same names; ``-`` and ``_`` are alike there.
 """
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
+
+from airrvec.core.errors import InputError, require_choice
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,9 @@ SETTINGS = {
     "shard_tokens": Setting(
         "Residues of CDR loops in one embedding task", type=int, default=10_000_000, least=1
     ),
+    "synthetic_receptors": Setting(
+        "Pre-train on this many synthetic receptors, made by OLGA", type=int, least=10
+    ),
     "finetune_preset": Setting(
         "How: a preset of conf/models by its name, or a JSON file", default="neighbour"
     ),
@@ -171,6 +179,10 @@ SETTINGS = {
     ),
     "benchmark_with_excluded": Setting(
         "Measure a second time, with the references that --exclude_references leaves out", type=bool
+    ),
+    "benchmark_scores": Setting(
+        "Write the score of every tested receptor in every split: gigabytes with the default splits",
+        type=bool,
     ),
     "exclude_references": Setting(
         "Leave out labelled receptors whose reference contains this text; none to keep all",
@@ -279,3 +291,40 @@ def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
         elif setting.type is not str:
             option |= {"type": setting.value, "metavar": setting.type.__name__.upper()}
         parser.add_argument(f"--{name.replace('_', '-')}", **option | changes)
+
+
+_KINDS: dict[type, tuple[Any, str]] = {
+    bool: (bool, "True or False"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: ((str, Path), "text"),
+}
+
+
+def checked(name: str, value: Any) -> Any:
+    """
+    Return the value of a setting that a function of Python takes; a list becomes words with commas.
+
+    Raises
+    ------
+    InputError
+        If it has another type, is none of the choices or beyond a limit.
+    """
+    setting = SETTINGS[name]
+    if value is None and (setting.default is None or setting.type is bool):
+        return setting.default
+    if setting.type is str and isinstance(value, Sequence) and not isinstance(value, str):
+        value = ",".join(map(str, value))
+    kind, noun = _KINDS[setting.type]
+    if not isinstance(value, kind) or (isinstance(value, bool) and setting.type is not bool):
+        if isinstance(value, int) and "," in str(setting.default):  # one number of a list
+            return str(value)
+        raise InputError(f"{name} is {value!r}, and must be {noun}")
+    if setting.choices:
+        require_choice(name, value, setting.choices)
+    if setting.least is not None or setting.most is not None:
+        try:
+            setting.value(str(value))
+        except argparse.ArgumentTypeError as error:
+            raise InputError(f"{name}: {error}") from error
+    return value

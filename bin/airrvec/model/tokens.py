@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from airrvec.core import schema
+from airrvec.core.errors import InputError
 from airrvec.input.germline import v_loops
 
 import numpy as np
@@ -95,9 +96,17 @@ def tokenise(receptors: pa.Table, loops: tuple[str, ...] = ALL_LOOPS) -> Tokens:
 
     Raises
     ------
+    InputError
+        If the receptors are no Arrow table.
     ValueError
         If a junction has a residue that is not an amino acid, or a loop has more than 254 residues.
     """
+    if not isinstance(receptors, pa.Table):
+        raise InputError(
+            f"the receptors are a {type(receptors).__name__}, and must be a pyarrow.Table, standardised",
+            fix="airrvec.embed standardises and takes any table; of one that is standardised,"
+            " pyarrow.Table.from_pandas(receptors) is the Arrow table",
+        )
     buffer, starts, lengths = _loop_slices(receptors, loops)
     n_receptors, n_columns = lengths.shape  # <cls> and the loops
 

@@ -27,7 +27,8 @@ process BENCHMARK_FEWSHOT {
         --benchmark-k ${settings.benchmark_k} --benchmark-splits ${settings.benchmark_splits} \\
         --benchmark-min-positives ${settings.benchmark_min_positives} --seed ${settings.seed} \\
         --benchmark-rules ${settings.benchmark_rules} --benchmark-chains ${settings.benchmark_chains} --benchmark-test-sets ${settings.benchmark_test_sets} \\
-        ${settings.benchmark_with_excluded.toString().toBoolean() ? '--benchmark-with-excluded' : ''} ${background ? '--background background' : ''} \\
+        ${settings.benchmark_with_excluded.toString().toBoolean() ? '--benchmark-with-excluded' : ''} \\
+        ${settings.benchmark_scores.toString().toBoolean() ? '--benchmark-scores' : ''} ${background ? '--background background' : ''} \\
         ${trained_on ? "--trained-on ${trained_on}" : ''} \\
         --threads ${task.cpus} --missing missing/${encoder}.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
@@ -36,6 +37,7 @@ process BENCHMARK_FEWSHOT {
     stub:
     """
     touch ${encoder}.auroc.parquet ${encoder}.roc.parquet ${encoder}.not_evaluated.parquet ${encoder}.qc.json
+    touch ${encoder}.splits.parquet ${encoder}.benchmark_receptors.parquet
     touch versions.yml
     """
 }

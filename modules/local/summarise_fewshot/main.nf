@@ -23,6 +23,6 @@ process SUMMARISE_FEWSHOT {
 
     stub:
     """
-    touch auroc.parquet auroc.tsv auroc_summary.parquet comparisons.parquet benchmark.md auroc_against_k.svg versions.yml
+    touch auroc.parquet auroc.tsv splits.parquet benchmark_receptors.parquet auroc_summary.parquet comparisons.parquet benchmark.md auroc_against_k.svg versions.yml
     """
 }

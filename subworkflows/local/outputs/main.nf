@@ -57,7 +57,7 @@ def ofTraining(settings, plan) {
 
 def ofBenchmark() {
     def figures = ['auroc_against_k', 'roc_curves'].collectMany { name -> ["${name}.svg", "${name}.png"] }
-    return tablesIn('benchmark', ['auroc', 'auroc_summary', 'comparisons', 'roc', 'not_evaluated']) + inFolder('benchmark', figures + ['benchmark.md', 'benchmark.json'])
+    return tablesIn('benchmark', ['auroc', 'auroc_summary', 'comparisons', 'roc', 'not_evaluated']) + inFolder('benchmark', figures + ['benchmark.md', 'benchmark.json', 'splits.parquet', 'benchmark_receptors.parquet', 'scores.parquet'])
 }
 
 def ofAnalyses(names) {

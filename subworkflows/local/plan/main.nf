@@ -6,6 +6,7 @@ include { batchesOfTables } from '../batches/main'
 workflow ESTIMATE {
     take:
     tables   // channel: [ meta, table, column map or [] ], checked
+    hla      // value: map of sample → HLA of the donor; '' if unknown
     settings // map: parameters
     plan     // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
     library  // map: script → value: digest of what it imports
@@ -19,20 +20,23 @@ workflow ESTIMATE {
     own = plan.pretrain || plan.start[1] ? 1 : 0 // the run's own model is one more encoder
     encoders = settings.labelled ? plan.encoders.size() + own : 0
     others = otherTasks(settings, plan, encoders)
-    processes = everyRun() + exports + trained + annotated + others.keySet()
+    processes = everyRun() + exports + trained + annotated + others.keySet() + ['ASSOCIATE_HLA']
     annotation = settings.annotate ? [tables: settings.references.size(), background_receptors: settings.background_receptors] : null
     common = settings.subMap(['multichain', 'max_unpacked', 'partitions', 'shard_tokens']) + [
         model: modelOf(plan),
         exports: exports,
         encoders: encoders,
         trained: trained,
-        others: others,
         annotation: annotation,
         resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
     ]
     PLAN(
         checked.map { found -> found.collect { _meta, table, _columns -> table } },
-        checked.map { found -> common + [normalising: batchesOfTables(withoutReferences(found)).size(), layouts: layouts(found)] },
+        checked.combine(hla.map { typings -> [typings.any { _name, typing -> typing }] }).map { row ->
+            def found = row[0..<-1]
+            def typed = settings.cluster && row[-1] ? [ASSOCIATE_HLA: 1] : [:]
+            common + [others: others + typed, normalising: batchesOfTables(withoutReferences(found)).size(), layouts: layouts(found)]
+        },
         library.plan,
     )
     PLAN.out.text.view()
@@ -56,6 +60,8 @@ def otherTasks(settings, plan, encoders) {
         EMBED_BACKGROUND: settings.cluster || settings.compare ? 1 : 0,
         CLUSTER_RECEPTORS: settings.cluster ? 1 : 0,
         COMPARE_SAMPLES: settings.compare ? 1 : 0,
+        COMPARE_CONDITIONS: settings.input && settings.compare_by ? 1 : 0,
+        CHECK_DEVICE: plan.extras || settings.device == 'gpu' ? 1 : 0,
         MAP_RECEPTORS: settings.skip_map ? 0 : 1,
         HANDOVER: settings.handover ? 1 : 0,
     ]
@@ -64,7 +70,7 @@ def otherTasks(settings, plan, encoders) {
 
 def everyRun() {
     def input = ['CHECK_SAMPLES', 'NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS']
-    return input + ['EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT']
+    return input + ['EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'DESCRIBE_GAMMA_DELTA', 'REPORT']
 }
 
 def layouts(tables) {

@@ -12,7 +12,7 @@ from dataclasses import replace
 from airrvec import encoders
 from airrvec.benchmark import fewshot, scoring
 from airrvec.benchmark.heldout.splits import Split, check_leaks
-from airrvec.benchmark.rules import DISTANCE_RULES
+from airrvec.benchmark.rules import DISTANCE_RULES, KERNEL, contrast, soft_nearest_neighbour
 from airrvec.benchmark.similarity import LEAST_IDENTITY
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
@@ -84,16 +84,40 @@ def evaluate(encoder, name: str, split: Split) -> pa.Table:
         `airrvec.core.schema.SPECIFICITY`. The mean is over all epitopes, and null if an epitope has no
         positive or no negative left in a test set.
     """
+    return _table(name, split, rule_scores(encoder, split))
+
+
+def rule_scores(
+    encoder, split: Split, rules: tuple[str, ...] = tuple(DISTANCE_RULES), *, kernel: float = KERNEL
+) -> dict[str, np.ndarray]:
+    """
+    Return the scores of the test receptors of a split for each epitope; lower is nearer.
+
+    Parameters
+    ----------
+    encoder, split
+        As for `evaluate`.
+    rules : tuple of str
+        Names in `airrvec.benchmark.rules.DISTANCE_RULES`.
+    kernel : float
+        Kernel width of the rules that have one, in the unit of the distances.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (n_epitopes, n_test)
+        In the order of ``split.epitopes`` and ``split.rows("test")``.
+    """
     train, test = split.rows("train"), split.rows("test")
     receptors = split.labelled.receptors.take(pa.array(np.concatenate([train, test])))
     train_rows = distance_rows(encoder, receptors)(np.arange(len(train)))
     distances = train_rows[:, len(train) :].T  # (n_test, n_train)
     references = [np.searchsorted(train, split.train[epitope]) for epitope in split.epitopes]
-    scores = {
-        rule: np.stack([score(distances[:, columns], distances) for columns in references])
-        for rule, (score, *_) in DISTANCE_RULES.items()
-    }
-    return _table(name, split, scores)
+    scores = {}
+    for rule in rules:
+        combine = DISTANCE_RULES[rule].score
+        options = {"kernel": kernel} if combine in (soft_nearest_neighbour, contrast) else {}
+        scores[rule] = np.stack([combine(distances[:, rows], distances, **options) for rows in references])
+    return scores
 
 
 def gene_baseline(split: Split) -> pa.Table:
@@ -132,6 +156,7 @@ def evaluate_unseen_epitopes(
     min_binders: int = 120,
     n_splits: int = 100,
     seed: int = 420,
+    rules: tuple[str, ...] = scoring.PAPER_RULES,
 ) -> pa.Table:
     """
     Return the few-shot benchmark on epitopes outside the split, by the paper's rules (its Fig. "Benchmarking
@@ -151,6 +176,8 @@ def evaluate_unseen_epitopes(
         An epitope needs more receptors than this.
     n_splits, seed : int
         As for `airrvec.benchmark.fewshot.plan_splits`.
+    rules : tuple of str
+        Names in `airrvec.benchmark.rules.RULES`.
 
     Returns
     -------
@@ -169,9 +196,7 @@ def evaluate_unseen_epitopes(
     )
     learnt = np.union1d(split.rows("train"), split.rows("validation"))
     never_tested = {schema.NOT_TRAINED: learnt}
-    scores = scoring.score(
-        encoder, name, labelled, planned, rules=scoring.PAPER_RULES, never_tested=never_tested
-    )
+    scores = scoring.score(encoder, name, labelled, planned, rules=rules, never_tested=never_tested)
     return scores.auroc
 
 

@@ -27,7 +27,16 @@ from airrvec.core.schema.annotation import (
     NEAREST,
     PRECISION_RECALL,
 )
-from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
+from airrvec.core.schema.benchmark import (
+    AUROC,
+    AUROC_SUMMARY,
+    BENCHMARK_RECEPTORS,
+    COMPARISONS,
+    NOT_EVALUATED,
+    ROC,
+    SCORES,
+    SPLITS,
+)
 from airrvec.core.schema.clones import (
     CLONE_COUNTS,
     CLONE_MEMBERS,
@@ -58,7 +67,7 @@ from airrvec.core.schema.gamma_delta import (
     GAMMA_DELTA_CLUSTERS,
     GAMMA_DELTA_RECEPTORS,
 )
-from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, UNANSWERED
+from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, NEIGHBOURS, UNANSWERED
 from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
 from airrvec.core.schema.receptors import (
     CELLS,
@@ -141,6 +150,7 @@ __all__ = [
     "ANTIGEN",
     "AUROC",
     "AUROC_SUMMARY",
+    "BENCHMARK_RECEPTORS",
     "CALIBRATION",
     "CDR3_LENGTHS",
     "CELLS",
@@ -207,6 +217,7 @@ __all__ = [
     "METRICS",
     "MULTICHAIN",
     "NEAREST",
+    "NEIGHBOURS",
     "NEVER",
     "NOT_DONE",
     "NOT_EVALUATED",
@@ -230,11 +241,13 @@ __all__ = [
     "RULE_SETTING",
     "SAMPLES_PCA",
     "SAMPLE_PAIRS",
+    "SCORES",
     "SETTING",
     "SINGLE_PAIR",
     "SPECIES",
     "SPECIFICITY",
     "SPLIT",
+    "SPLITS",
     "STEPS",
     "TABLES",
     "TIERS",

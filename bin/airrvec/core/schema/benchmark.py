@@ -1,8 +1,10 @@
 """Schemas of the tables of the few-shot benchmark."""
 
-from airrvec.core.schema.published import TABLES, float64, int32, published, string
+from airrvec.core.schema.published import TABLES, boolean, float32, float64, int32, published, string
 from airrvec.core.schema.shared import (
     AUROC_COLUMN,
+    RECEPTOR_COLUMNS,
+    RECEPTOR_ID,
     RECEPTOR_SETTING_COLUMNS,
     RULE_SETTING_COLUMNS,
     SETTING_COLUMNS,
@@ -147,6 +149,38 @@ ROC = published(
     float64("tpr_mean", "True-positive rate, mean over splits"),
     float64("tpr_std", "Standard deviation of the true-positive rate over splits (n)"),
     twin=True,
+)
+
+_EXCLUSION = RECEPTOR_SETTING_COLUMNS[2]
+BENCHMARK_RECEPTORS = published(
+    "benchmark_receptors",
+    "benchmark/benchmark_receptors.parquet",
+    "The labelled receptors of the benchmark: one row per exclusion, receptor and epitope.",
+    _EXCLUSION,
+    _EPITOPE,
+    *RECEPTOR_COLUMNS,
+    RECEPTOR_ID,
+)
+_SPLIT = int32("split", "Number of the split, as in `auroc`")
+SPLITS = published(
+    "splits",
+    "benchmark/splits.parquet",
+    "The references of every split: one row per exclusion, epitope, k, split and reference. All other"
+    " `benchmark_receptors` of the exclusion are tested; positive are those of the epitope. By the rule"
+    " `contrast` the references of the other epitopes at this k are not tested either: of the same split,"
+    " modulo the number of their splits.",
+    *(_EXCLUSION, _EPITOPE, _K, _SPLIT, RECEPTOR_ID),
+)
+SCORES = published(
+    "scores",
+    "benchmark/scores.parquet",
+    "With `--benchmark_scores`: one row per encoder, rule, chains, exclusion, epitope, k, split and tested"
+    " receptor, before test sets leave some out.",
+    *(column for column in SETTING_COLUMNS if column.name != "test_set"),
+    *(_EPITOPE, _K, _SPLIT),
+    boolean("positive", "Whether the receptor has the epitope"),
+    float32("score", "Score by the rule; the lower, the nearer to the references"),
+    RECEPTOR_ID,
 )
 
 _ALL = "all of them"

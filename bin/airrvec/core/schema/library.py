@@ -73,3 +73,19 @@ UNANSWERED = published(
     string("reason", "Why there is no answer"),
     boolean("answered", "Whether the row has an answer nevertheless: by another chain"),
 )
+
+NEIGHBOURS = published(
+    "neighbours",
+    "<neighbours>",
+    "One row per query and reference, by query in the order of the tables, then by rank. Queries without a"
+    " vector have none.",
+    string("query_sample", "`sample_id` of the query"),
+    string("query_cell", "`cell_id` of the query", null="it has none"),
+    int32("rank", "1 is the nearest"),
+    float32("distance", "Euclidean distance of the vectors, 0 to 2"),
+    string("reference_sample", "`sample_id` of the reference"),
+    string("reference_cell", "`cell_id` of the reference", null="it has none"),
+    string("epitope", "Epitope of the label of the reference", null=_NO_LABEL),
+    string("query_receptor", "`receptor_id` of the query"),
+    string("reference_receptor", "`receptor_id` of the reference"),
+)

@@ -1,0 +1,72 @@
+"""
+Processor time of each process, by how much there is of what it works on.
+
+Measured on three runs, with which ``benchmarks/speed/plans.py`` compares the plans made of it
+(docs/benchmarks/speed.md, "Planning").
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Unit → number: what `airrvec.app.planning` counts in the beginning of the tables.
+Work = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """
+    Seconds of one core that a process takes.
+
+    Attributes
+    ----------
+    start : float
+        Of each task, whatever its work.
+    rates : dict
+        Unit of `Work` → units a second, in all tasks; the plan shows the first.
+    """
+
+    start: float
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+    def seconds(self, tasks: int, work: Work) -> float:
+        """Return the seconds of all tasks together."""
+        return tasks * self.start + sum(work[unit] / rate for unit, rate in self.rates.items())
+
+
+COSTS: dict[str, Cost] = {
+    "CHECK_SAMPLES": Cost(1.1, {"tables": 15}),
+    "CHECK_DEVICE": Cost(2.5),
+    "NORMALISE_RECEPTORS": Cost(1.0, {"rows": 180_000}),
+    "NORMALISE_REFERENCE": Cost(0.7, {"rows of references": 60_000}),
+    "COLLECT_RECEPTORS": Cost(0.8, {"receptors": 400_000}),
+    "MERGE_REFERENCES": Cost(0.8, {"rows of references": 35_000}),
+    "EMBED_RECEPTORS": Cost(1.2, {"tokens": 620_000}),
+    "MERGE_EMBEDDINGS": Cost(0.8, {"receptors": 900_000}),
+    "COUNT_CLONES": Cost(1.1, {"cells": 100_000}),
+    "DESCRIBE_SAMPLES": Cost(1.1, {"cells": 400_000}),
+    "EXPORT_AIRR": Cost(0.8, {"cells": 500_000}),
+    "DESCRIBE_CELLS": Cost(0.9, {"cells": 500_000}),
+    "EXPORT_ANNDATA": Cost(2.0, {"cells": 25_000}),
+    "BENCHMARK_FEWSHOT": Cost(1.3, {"labelled receptors": 1_500}),
+    "SUMMARISE_FEWSHOT": Cost(3.2),
+    "CALIBRATE_ANNOTATION": Cost(3.0, {"calibrated receptors": 1_900}),
+    "ANNOTATE_RECEPTORS": Cost(1.0, {"cells of samples": 5_600}),
+    "EMBED_BACKGROUND": Cost(2.0, {"classes of chains": 0.2}),
+    "COMPARE_SAMPLES": Cost(2.0, {"pairs of samples": 4, "cells of samples": 9_000}),
+    "CLUSTER_RECEPTORS": Cost(4.0, {"cells of samples": 6_500}),
+    "ASSOCIATE_HLA": Cost(1.3),
+    "DESCRIBE_CLONES": Cost(0.8, {"cells": 40_000}),
+    "COMPARE_CONDITIONS": Cost(1.7, {"cells": 200_000}),
+    "MAP_RECEPTORS": Cost(8.0, {"cells": 17_000}),
+    "DESCRIBE_GAMMA_DELTA": Cost(1.5),
+    "REPORT": Cost(5.0),
+    "HANDOVER": Cost(11.0),
+}
+MOST_TESTED = 1_000  # pairs of samples of a class of chains that COMPARE_SAMPLES tests; of more it tests none
+# Vectors of other dimensions than 64: how many times as many tokens a second.
+FASTER = {16: 3.2, 32: 2.05, 64: 1.0, 128: 0.23}
+
+
+def tokens_at_64_dimensions(tokens: float, dimensions: int) -> float:
+    """Return how many tokens of a model with 64 dimensions take as long."""
+    return tokens / FASTER[min(FASTER, key=lambda known: abs(known - dimensions))]
