@@ -43,18 +43,18 @@ def compared(name: str, plan: Path, trace: Path) -> pd.DataFrame:
 def main(argv=None):
     args = parse_args(argv)
     table = results.Table(run="", process="", tasks="d", planned_s=",.1f", run_s=",.1f", ratio=".2f")
-    for name, plan, trace in args.run:
-        for row in compared(name, Path(plan), Path(trace)).to_dict("records"):
-            table.add(**row)
-    frame = pd.DataFrame(table.rows)
-    ratios = frame["ratio"].astype(float).dropna()
-    outside = frame[(frame["ratio"] < 0.5) | (frame["ratio"] > 2)]
+    frame = pd.concat(compared(name, Path(plan), Path(trace)) for name, plan, trace in args.run)
+    columns = frame[list(table.columns)].astype(object)
+    for values in columns.where(columns.notna(), None).itertuples(index=False):
+        table.add(**dict(zip(table.columns, values, strict=True)))
+    ratios = frame.dropna(subset="ratio").set_index("process")["ratio"]
+    is_within = ratios.between(0.5, 2)
     figures = {
         "processes": table.rows,
-        "within_two": int(ratios.between(0.5, 2).sum()),
+        "within_two": int(is_within.sum()),
         "planned": len(ratios),
-        "not_planned": sorted({*frame.loc[frame["planned_s"].isna(), "process"]}),
-        "outside": sorted({*outside["process"]}),
+        "not_planned": sorted({*frame.loc[frame["ratio"].isna(), "process"]}),
+        "outside": sorted({*ratios[~is_within].index}),
     }
     print(
         f"\n{figures['within_two']} of {figures['planned']} within a factor of two; not: {figures['outside']}"

@@ -465,7 +465,7 @@ class Report:
 def side_by_side(rows: list[dict[str, Any]], variant: str) -> list[dict[str, Any]]:
     """Return a row for each recipe: the contrast of a variant on each split, by ``time_`` and ``study_``."""
     names = ("seeds", "before", "after", "difference", "low", "high", "untrained_difference")
-    recipes = defaultdict(dict)
+    recipes: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in rows:
         if (row["variant"], row["rule"]) == (variant, "contrast"):
             recipes[row["recipe"]] |= {f"{row['split']}_{name}": row[name] for name in names}

@@ -181,7 +181,7 @@ def plan(
     # One task goes on after the report.
     ordered = sorted({**further, "REPORT": 1}.items(), key=lambda process: process[0] == "HANDOVER")
     # Process, tasks, bytes written.
-    steps = [
+    steps: list[tuple[str, int, float | None]] = [
         ("CHECK_SAMPLES", 1, None),
         ("NORMALISE_RECEPTORS", normalising, sample_bytes),
         ("COLLECT_RECEPTORS", partitions, 2 * receptor_bytes),
@@ -194,7 +194,7 @@ def plan(
         *([("DESCRIBE_GAMMA_DELTA", 1, None)] if work["γδ cells"] else []),
         *((name, tasks, None) for name, tasks in ordered),
     ]
-    lines = [_line(*step, work, resources[step[0]]) for step in steps]
+    lines = [_line(name, tasks, size, work, resources[name]) for name, tasks, size in steps]
     return pa.Table.from_pylist(lines, schema=PLAN)
 
 
