@@ -44,9 +44,8 @@ def main(argv=None):
     args = parse_args(argv)
     table = results.Table(run="", process="", tasks="d", planned_s=",.1f", run_s=",.1f", ratio=".2f")
     frame = pd.concat(compared(name, Path(plan), Path(trace)) for name, plan, trace in args.run)
-    columns = frame[list(table.columns)].astype(object)
-    for values in columns.where(columns.notna(), None).itertuples(index=False):
-        table.add(**dict(zip(table.columns, values, strict=True)))
+    for row in frame[list(table.columns)].to_dict("records"):
+        table.add(**{str(name): None if pd.isna(value) else value for name, value in row.items()})
     ratios = frame.dropna(subset="ratio").set_index("process")["ratio"]
     is_within = ratios.between(0.5, 2)
     figures = {

@@ -306,7 +306,7 @@ def test_find_and_match_name_what_they_cannot_take():
         airrvec.annotate(FLU[0], 3)
     with pytest.raises(InputError, match="pre-training takes tables or a number of synthetic receptors"):
         airrvec.pretrain()
-    with pytest.raises(InputError, match=r"there is no preset 'nowhere'.*Give a file, or one of alpha"):
+    with pytest.raises(InputError, match="'nowhere' is neither a JSON file nor one of alpha"):
         airrvec.finetune(FLU[0], finetune_preset="nowhere")
 
 

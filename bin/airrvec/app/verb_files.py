@@ -216,7 +216,7 @@ CHECKPOINTS = ("last.ckpt", "last.damaged", "previous.ckpt", "previous.damaged",
 # Options that may name files and folders, or several with commas.
 _READ = (
     *("model", "encoders", "column_map", "background", "hub_cache", "references"),
-    *("finetune_preset", "preset"),
+    *("finetune_preset", "preset", "finetune_loss", "pretrain_loss", "train_callbacks"),
 )
 
 

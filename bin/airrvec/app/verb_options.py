@@ -14,7 +14,17 @@ from airrvec.core.script import at_least, named_path
 from airrvec.core.settings import SETTINGS
 
 DEFAULT_MODEL = SETTINGS["model"].default
-_TRAINING = ("train_steps", "train_batch_size", "train_devices", "train_precision", "device", "seed")
+_TRAINING = (
+    *(
+        "train_steps",
+        "train_batch_size",
+        "train_devices",
+        "train_precision",
+        "train_callbacks",
+        "train_logger",
+    ),
+    *("device", "seed"),
+)
 _GROUPS = ("model", "device", "precision", "clone_by", "cluster_chance", "background")
 _CONDITIONS = ("compare_by", "compare_within", "compare_permutations", "seed")
 _COMMON = ("failed_samples", "species", "multichain")
@@ -37,10 +47,10 @@ SETTINGS_OF_VERBS: dict[str, tuple[str, ...]] = {
         *("exclude_references", "background", "device", "seed"),
     ),
     "finetune": (
-        *("model", "finetune_preset", "finetune_split", "finetune_per_epitope", "finetune_min_receptors"),
-        *("exclude_references", *_TRAINING),
+        *("model", "finetune_preset", "finetune_loss", "finetune_split", "finetune_per_epitope"),
+        *("finetune_min_receptors", "exclude_references", *_TRAINING),
     ),
-    "pretrain": ("synthetic_receptors", *_TRAINING),
+    "pretrain": ("pretrain_loss", "synthetic_receptors", *_TRAINING),
     "nearest": ("model", "device", "precision"),
 }
 LABELLED_VERBS = ("benchmark", "finetune")  # whose table is a labelled one

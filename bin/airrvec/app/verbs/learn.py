@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from airrvec.app import verb_files
-from airrvec.app.places import PRESETS
 from airrvec.app.verbs import work as at_work
 from airrvec.app.verbs.work import Work
 from airrvec.core import schema, tables
@@ -12,18 +11,24 @@ from airrvec.core.tables import named_rows
 from airrvec.training import presets
 
 _TRAINING = (
-    *("train_steps", "train_batch_size", "train_devices", "train_precision", "device", "seed"),
-    *("threads", "checkpoint_every"),
+    *("train_steps", "train_batch_size", "train_devices", "train_precision", "train_callbacks"),
+    *("train_logger", "device", "seed", "threads", "checkpoint_every"),
 )
 
 
 def finetune(work: Work) -> None:
     """Fine-tune a model on the labelled table, and measure it before and after."""
     require_extra("learn", "fine-tuning")
-    preset = preset_path(work.options.finetune_preset)
-    presets.load(preset).check_finetuning()
+    preset = presets.find(work.options.finetune_preset)
+    presets.load(preset).changed(loss=work.options.finetune_loss).check_finetuning()
     labelled = work.labelled_table()
-    settings = ("finetune_split", "finetune_per_epitope", "finetune_min_receptors", "exclude_references")
+    settings = (
+        "finetune_loss",
+        "finetune_split",
+        "finetune_per_epitope",
+        "finetune_min_receptors",
+        "exclude_references",
+    )
     at_work.run("finetune", *labelled, *work.words("model", *settings), *_training(work, preset))
     work.said = auroc_lines(work.results / "specificity.parquet")
     work.said.append(f"model: {work.place / verb_files.model_name(work.options)}")
@@ -39,7 +44,7 @@ def auroc_lines(path: Path) -> list[str]:
 def pretrain(work: Work) -> None:
     """Pre-train a model on the receptors of the tables, or on synthetic ones."""
     require_extra("learn", "pre-training")
-    preset = preset_path(work.options.preset)
+    preset = presets.find(work.options.preset)
     presets.load(preset)
     receptors = work.folder / "synthetic.parquet"
     synthetic = work.options.synthetic_receptors
@@ -52,7 +57,8 @@ def pretrain(work: Work) -> None:
         at_work.run("synthesise_receptors", *words)
     else:
         receptors = work.collected([path for _, _, path in work.normalised(work.folder)])
-    at_work.run("pretrain", receptors, *["--synthetic"] * bool(synthetic), *_training(work, preset))
+    options = (*["--synthetic"] * bool(synthetic), *work.words("pretrain_loss"))
+    at_work.run("pretrain", receptors, *options, *_training(work, preset))
 
 
 def _training(work: Work, preset: Path) -> tuple:
@@ -62,19 +68,3 @@ def _training(work: Work, preset: Path) -> tuple:
     folder = work.options.checkpoints or work.options.outdir / "checkpoints"
     name = ("--name", verb_files.model_name(work.options), "--preset", preset)
     return (*name, *work.words(*_TRAINING), "--checkpoints", folder, "--outdir", work.results)
-
-
-def preset_path(preset: str | Path) -> Path:
-    """
-    Return the path of a preset, which is a name of one of ours or a file.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
-    known = PRESETS / f"{preset}.json"
-    if known.is_file() or Path(preset).is_file():
-        return known if known.is_file() else Path(preset)
-    names = ", ".join(sorted(path.stem for path in PRESETS.glob("*.json")))
-    raise InputError(f"there is no preset '{preset}'", fix=f"Give a file, or one of {names}")
