@@ -2,9 +2,9 @@
 """Compute the generation probabilities of the labelled receptors of the analyses, with OLGA."""
 
 from airrvec.analyses.options import add_analysis_options, analysis_material
-from airrvec.benchmark.options import add_labelled_options
 from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
+from airrvec.evaluation.options import add_labelled_options
 from airrvec.synthetic import generation
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from airrvec import analyses
 from airrvec.analyses.options import add_analysis_options, analysis_material
-from airrvec.benchmark.options import add_labelled_options
 from airrvec.core import runtime, script, settings, tables
 from airrvec.core.missing import optional_part
 from airrvec.core.terminal import counted
+from airrvec.evaluation.options import add_labelled_options
 
 
 def parse_args(argv=None):

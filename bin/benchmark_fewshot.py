@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.core.errors import InputError, require_choice
 from airrvec.core.missing import optional_part
 from airrvec.core.progress import counter
 from airrvec.core.seeds import short_hash
+from airrvec.evaluation.options import add_labelled_options, labelled_options
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -49,9 +49,9 @@ def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.threads)
     from airrvec import encoders
-    from airrvec.benchmark import fewshot, scoring, training_labels
-    from airrvec.benchmark.rules import RULES
-    from airrvec.benchmark.similarity import TEST_SETS
+    from airrvec.evaluation import fewshot, scoring, training_labels
+    from airrvec.evaluation.rules import RULES
+    from airrvec.evaluation.similarity import TEST_SETS
     from airrvec.synthetic.background import negatives
 
     name = args.name or args.encoder

@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from airrvec.annotation import kept_calibrations
-from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.terminal import counted
 from airrvec.core.vectors import VectorModel
+from airrvec.evaluation.options import add_labelled_options, labelled_options
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    from airrvec.benchmark import training_labels
+    from airrvec.evaluation import training_labels
 
     labels = training_labels.labels_from_encoder(args.model)
     for model in labels.not_recorded:

@@ -3,10 +3,10 @@
 
 import hashlib
 
-from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, script, settings, tables
 from airrvec.core.errors import InputError, exit_on_input_error, require_extra
 from airrvec.core.progress import counter
+from airrvec.evaluation.options import add_labelled_options, labelled_options
 from airrvec.training import presets
 from airrvec.training.presets import add_training_options, training_options
 
@@ -26,8 +26,8 @@ def main(argv=None):
     args = parse_args(argv)
     require_extra("learn", "fine-tuning")
     runtime.limit_threads(args.threads)
-    from airrvec.benchmark import training_labels
-    from airrvec.benchmark.heldout import specificity, splits
+    from airrvec.evaluation import training_labels
+    from airrvec.evaluation.heldout import specificity, splits
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
     from airrvec.training import model_folder
@@ -95,8 +95,8 @@ def _preset(args) -> presets.Preset:
 
 def _split(args):
     """Return the labelled receptors as training, validation and test receptors."""
-    from airrvec.benchmark import fewshot
-    from airrvec.benchmark.heldout import splits
+    from airrvec.evaluation import fewshot
+    from airrvec.evaluation.heldout import splits
 
     labelled = fewshot.select_labelled(**labelled_options(args))
     if args.finetune_split == "given":
@@ -146,7 +146,7 @@ def _trained(args, preset, start, split, digest: str, callbacks: list):
 
 def _cautions(start_labels) -> list[str]:
     """Return a sentence on each start model whose training receptors are not recorded."""
-    from airrvec.benchmark.training_labels import not_recorded_warning
+    from airrvec.evaluation.training_labels import not_recorded_warning
 
     return [not_recorded_warning(name) for name in start_labels.not_recorded]
 

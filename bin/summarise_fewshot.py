@@ -4,11 +4,11 @@
 import json
 from pathlib import Path
 
-from airrvec.benchmark import comparisons, fewshot
 from airrvec.core import schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.encoders import Titles
+from airrvec.evaluation import comparisons, fewshot
 from airrvec.figures import benchmark, benchmark_page
 
 import pyarrow as pa

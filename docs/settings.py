@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 
 from airrvec import analyses
-from airrvec.benchmark.rules import RULES
-from airrvec.benchmark.similarity import TEST_SETS
 from airrvec.core.settings import SETTINGS, Setting
 from airrvec.encoders import ENCODERS
+from airrvec.evaluation.rules import RULES
+from airrvec.evaluation.similarity import TEST_SETS
 from airrvec.input.formats.registry import FORMATS
 from airrvec.input.samplesheet.names import ROLES
 from airrvec.model.variants import VARIANTS

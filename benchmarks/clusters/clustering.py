@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot
 from airrvec.core import tables
+from airrvec.evaluation import fewshot
 from airrvec.repertoire import clustering
 from airrvec.synthetic.background import background
 

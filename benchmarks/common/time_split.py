@@ -7,9 +7,9 @@ A study's time is its PMID, which rises with time: 34,000,000 is of May 2021.
 import re
 from dataclasses import replace
 
-from airrvec.benchmark.fewshot import LabelledReceptors
-from airrvec.benchmark.heldout.splits import Split, column_split
 from airrvec.core.seeds import generator
+from airrvec.evaluation.fewshot import LabelledReceptors
+from airrvec.evaluation.heldout.splits import Split, column_split
 
 import numpy as np
 import pyarrow as pa

@@ -8,7 +8,7 @@ Scores of test receptors, shape (n_epitopes, n_test), are in the order of `Split
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airrvec.benchmark.heldout.splits import Split
+from airrvec.evaluation.heldout.splits import Split
 from airrvec.stats import metrics
 
 import numpy as np

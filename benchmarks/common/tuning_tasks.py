@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from airrvec.benchmark import fewshot
-from airrvec.benchmark.heldout.splits import PARTS, Split, check_leaks, study_split
+from airrvec.evaluation import fewshot
+from airrvec.evaluation.heldout.splits import PARTS, Split, check_leaks, study_split
 
 import numpy as np
 

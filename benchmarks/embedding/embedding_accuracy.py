@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec.benchmark import fewshot
 from airrvec.core import devices
+from airrvec.evaluation import fewshot
 from airrvec.input import normalise, reading
 from airrvec.model import transformer, weights
 from airrvec.model.cpu import inference

@@ -50,9 +50,9 @@ def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.threads)
     from airrvec import encoders
-    from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables
     from airrvec.encoders.combined import Embedded
+    from airrvec.evaluation import fewshot, scoring
 
     labelled = fewshot.select_labelled(
         tables.read(args.cells), tables.read(args.receptors), species="homosapiens"

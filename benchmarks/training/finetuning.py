@@ -19,9 +19,9 @@ import pandas as pd
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
-from airrvec.benchmark import fewshot
 from airrvec.core import tables
 from airrvec.core.schema import MEAN, NOT_TRAINED
+from airrvec.evaluation import fewshot
 
 from benchmarks.common import results
 

@@ -44,8 +44,8 @@ def parse_args(argv=None):
 
 def auroc_function(args) -> Callable:
     """Return a function: encoder → AUROC of each epitope by the nearest of k references."""
-    from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables
+    from airrvec.evaluation import fewshot, scoring
 
     labelled = fewshot.select_labelled(
         tables.read(args.cells), tables.read(args.receptors), species="homosapiens"

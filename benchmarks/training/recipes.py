@@ -228,10 +228,10 @@ def work(job: Job) -> Outcome:
 
 def scored(job: Job) -> Outcome:
     """Return the scores of the trained model, and of averages of its weights with those of the start."""
-    from airrvec.benchmark.heldout import specificity
-    from airrvec.benchmark.scoring import Distances
     from airrvec.encoders.combined import Embedded
     from airrvec.encoders.sceptr import Sceptr
+    from airrvec.evaluation.heldout import specificity
+    from airrvec.evaluation.scoring import Distances
 
     task, recipe = STATE.tasks[job.task], job.recipe
     start = Sceptr(recipe.start, device=STATE.args.device, precision="fp32")
@@ -258,7 +258,7 @@ def scored(job: Job) -> Outcome:
 
 def untrained_aurocs(encoder, task: Task) -> dict[str, float]:
     """Return the mean AUROC over reference sets of each epitope that no recipe trains."""
-    from airrvec.benchmark.heldout import specificity
+    from airrvec.evaluation.heldout import specificity
 
     options = {"ks": (UNTRAINED_K,), "n_splits": STATE.args.draws, "rules": ("nearest_neighbour",)}
     aurocs = specificity.evaluate_unseen_epitopes(encoder, "", task.untrained, **options)
@@ -307,8 +307,8 @@ def until(end: float, running) -> Iterator[Outcome]:
 def baselines(tasks: list[Task]) -> tuple[list[np.ndarray], list[dict[str, float]]]:
     """Return the contrast scores by TCRdist, and the AUROCs of V and J genes alone, of each task."""
     from airrvec import encoders
-    from airrvec.benchmark.heldout import specificity
-    from airrvec.benchmark.scoring import Distances
+    from airrvec.evaluation.heldout import specificity
+    from airrvec.evaluation.scoring import Distances
 
     tcrdist = encoders.load("tcrdist")
     scores, genes = [], []

@@ -63,7 +63,5 @@ else:
         if name in _MODULES:
             from importlib import import_module
 
-            if name == "benchmark":  # the package, which can be called
-                return import_module("airrvec.benchmark")
             return getattr(import_module(f"airrvec.app.{_MODULES[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

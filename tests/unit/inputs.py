@@ -6,8 +6,8 @@ import io
 from functools import cache
 from pathlib import Path
 
-from airrvec.benchmark import fewshot
 from airrvec.core import identity, schema
+from airrvec.evaluation import fewshot
 from airrvec.input import reading
 from airrvec.input.normalise import Normalised, normalise
 from airrvec.synthetic.synthesis import synthesise

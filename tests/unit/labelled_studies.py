@@ -1,7 +1,7 @@
 """Labelled receptors of several studies, and their parts."""
 
-from airrvec.benchmark import fewshot
 from airrvec.core import identity, schema
+from airrvec.evaluation import fewshot
 
 import pyarrow as pa
 import pyarrow.compute as pc

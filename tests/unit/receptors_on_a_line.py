@@ -1,7 +1,7 @@
 """Labelled receptors that an encoder puts on a line."""
 
-from airrvec.benchmark import fewshot
 from airrvec.core import schema
+from airrvec.evaluation import fewshot
 
 import numpy as np
 import pyarrow as pa

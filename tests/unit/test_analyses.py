@@ -15,9 +15,9 @@ from airrvec.analyses import (
     material,
     power_mean,
 )
-from airrvec.benchmark import fewshot
 from airrvec.core import schema
 from airrvec.core.seeds import generator
+from airrvec.evaluation import fewshot
 
 import numpy as np
 import pandas as pd

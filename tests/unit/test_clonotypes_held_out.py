@@ -3,10 +3,10 @@
 import importlib
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot
-from airrvec.benchmark.heldout import specificity
-from airrvec.benchmark.heldout.splits import PARTS, Split, column_split, random_split, study_split
 from airrvec.core import identity, schema, tables
+from airrvec.evaluation import fewshot
+from airrvec.evaluation.heldout import specificity
+from airrvec.evaluation.heldout.splits import PARTS, Split, column_split, random_split, study_split
 from airrvec.synthetic.synthesis import synthesise
 
 import numpy as np

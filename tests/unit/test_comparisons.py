@@ -1,7 +1,7 @@
 """Paired statistics, against scipy, hand values, and the paper's own p-values."""
 
-from airrvec.benchmark.comparisons import compare, holm
 from airrvec.core import schema
+from airrvec.evaluation.comparisons import compare, holm
 
 import numpy as np
 import pandas as pd

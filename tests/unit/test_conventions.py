@@ -9,8 +9,8 @@ from pathlib import Path
 
 import airrvec
 from airrvec.app import manifest
-from airrvec.benchmark import scoring
 from airrvec.core import schema
+from airrvec.evaluation import scoring
 from airrvec.input import reading
 from airrvec.model import transformer
 from airrvec.training import presets

@@ -2,8 +2,8 @@
 
 from airrvec.annotation import reference_set
 from airrvec.annotation.merged_reference import SourceTable, merge
-from airrvec.benchmark import fewshot
 from airrvec.core import schema
+from airrvec.evaluation import fewshot
 
 import pytest
 from inputs import (

@@ -1,10 +1,10 @@
 """Scores of the benchmark, against plain loops and scikit-learn."""
 
-from airrvec.benchmark import fewshot, rules, scoring
-from airrvec.benchmark import scoring as benchmark_distances
 from airrvec.core import schema
 from airrvec.encoders.combined import Sum
 from airrvec.encoders.sceptr import Sceptr
+from airrvec.evaluation import fewshot, rules, scoring
+from airrvec.evaluation import scoring as benchmark_distances
 from airrvec.stats import metrics
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The benchmark's receptors, splits and summary."""
 
-from airrvec.benchmark import fewshot
 from airrvec.core import schema
+from airrvec.evaluation import fewshot
 
 import numpy as np
 import pandas as pd

@@ -1,8 +1,8 @@
 """Test sets of the benchmark, and what an encoder cannot measure."""
 
-from airrvec.benchmark import fewshot, scoring, similarity
 from airrvec.core import schema
 from airrvec.encoders import NotMeasurable
+from airrvec.evaluation import fewshot, scoring, similarity
 
 import numpy as np
 import pyarrow as pa

@@ -2,10 +2,10 @@
 
 import hashlib
 
-from airrvec.benchmark import fewshot
 from airrvec.core import identity, imgt, schema
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.encoders.tcrdist_loops import is_measurable
+from airrvec.evaluation import fewshot
 from airrvec.input.calls import has_open_reading_frame, read_call
 from airrvec.input.germline import chain_sequence, v_loops
 from airrvec.synthetic.synthesis import synthesise

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from airrvec.benchmark import fewshot
-from airrvec.benchmark.heldout.splits import Split, check_leaks, study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+from airrvec.evaluation import fewshot
+from airrvec.evaluation.heldout.splits import Split, check_leaks, study_split
 
 import numpy as np
 import pyarrow as pa

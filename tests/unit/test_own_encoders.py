@@ -4,12 +4,12 @@ import importlib
 import json
 
 from airrvec import encoders
-from airrvec.benchmark.scoring import Distances
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.own_code import OwnCode
 from airrvec.encoders import NotMeasurable
 from airrvec.encoders.own import CONTRACT, METHODS, OwnEncoder
+from airrvec.evaluation.scoring import Distances
 from airrvec.synthetic.synthesis import synthesise
 
 import numpy as np

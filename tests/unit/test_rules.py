@@ -2,8 +2,8 @@
 
 import math
 
-from airrvec.benchmark import scoring
-from airrvec.benchmark.rules import (
+from airrvec.evaluation import scoring
+from airrvec.evaluation.rules import (
     DISTANCE_RULES,
     RULES,
     contrast,

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot, scoring
-from airrvec.benchmark.heldout import specificity
-from airrvec.benchmark.heldout.splits import check_leaks, column_split, random_split, study_split
 from airrvec.core import schema
+from airrvec.evaluation import fewshot, scoring
+from airrvec.evaluation.heldout import specificity
+from airrvec.evaluation.heldout.splits import check_leaks, column_split, random_split, study_split
 
 import numpy as np
 import pyarrow as pa

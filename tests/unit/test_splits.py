@@ -1,8 +1,8 @@
 """Splits: hand-made tables, invariants, plain loops, and VDJdb's sizes."""
 
-from airrvec.benchmark.heldout.splits import PARTS, Split, column_split, random_split, study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+from airrvec.evaluation.heldout.splits import PARTS, Split, column_split, random_split, study_split
 
 import numpy as np
 import pytest

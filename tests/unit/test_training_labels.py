@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from airrvec.benchmark import fewshot, training_labels
-from airrvec.benchmark.heldout import splits
-from airrvec.benchmark.training_labels import FILE_NAME, NO_LABELS, TRAINED_ON_MARK
 from airrvec.core import tables
 from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
 from airrvec.encoders import Titles
+from airrvec.evaluation import fewshot, training_labels
+from airrvec.evaluation.heldout import splits
+from airrvec.evaluation.training_labels import FILE_NAME, NO_LABELS, TRAINED_ON_MARK
 from airrvec.report.sections import benchmark
 from airrvec.synthetic import synthesis
 

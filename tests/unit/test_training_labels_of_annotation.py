@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
+from airrvec.evaluation.training_labels import TRAINED_ON_MARK
 from airrvec.report.sections import annotation
 from airrvec.synthetic import synthesis
 

@@ -310,11 +310,7 @@ def test_find_and_match_name_what_they_cannot_take():
         airrvec.finetune(FLU[0], finetune_preset="nowhere")
 
 
-def test_the_package_benchmark_is_the_function_too():
-    from airrvec.benchmark import fewshot
-
-    assert fewshot.__name__ == "airrvec.benchmark.fewshot"
-    assert "benchmark_k" in inspect.signature(airrvec.benchmark).parameters
+def test_a_table_with_too_few_receptors_is_not_measured():
     with pytest.raises(InputError, match="no epitope has enough receptors"):
         airrvec.benchmark(airrvec.read(FLU[1]), encoders="cdr3_levenshtein", threads=1)
 

@@ -1,9 +1,9 @@
 """Labelled receptors and an encoder of two numbers, for the analyses."""
 
 from airrvec.analyses import material
-from airrvec.benchmark import fewshot
 from airrvec.core import tables
 from airrvec.core.seeds import generator
+from airrvec.evaluation import fewshot
 from airrvec.synthetic import synthesis
 
 import numpy as np

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema
+from airrvec.evaluation.training_labels import TrainingLabels
 from airrvec.model import weights
 
 import pyarrow as pa

@@ -12,9 +12,9 @@ equations are for points on a sphere. All receptors that share an epitope have t
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, with_mean_auroc
-from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core import schema
 from airrvec.core.seeds import generator
+from airrvec.evaluation.fewshot import LabelledReceptors
 
 import numpy as np
 import pandas as pd

@@ -2,7 +2,7 @@
 Distances before and after fine-tuning, for co-specific and cross-specific pairs.
 
 The paper's figure "Supervised contrastive learning reshapes the embedding space": each pair has one receptor
-of the training part and one of the test part. The parts are those of `airrvec.benchmark.heldout.splits`, as
+of the training part and one of the test part. The parts are those of `airrvec.evaluation.heldout.splits`, as
 in fine-tuning; for the published model they are rebuilt by the paper's rule.
 """
 
@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from airrvec.analyses import BEFORE_AND_AFTER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
-from airrvec.benchmark.heldout import splits
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
+from airrvec.evaluation.heldout import splits
 
 import numpy as np
 import pandas as pd

@@ -6,10 +6,10 @@ from typing import Any
 
 from airrvec import encoders
 from airrvec.analyses import AnalysisSkipped
-from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core.chains import on_chains
 from airrvec.core.schema import MEAN
 from airrvec.core.seeds import generator
+from airrvec.evaluation.fewshot import LabelledReceptors
 
 import numpy as np
 import pandas as pd

@@ -2,9 +2,9 @@
 
 import argparse
 
-from airrvec.benchmark.options import labelled_options
 from airrvec.core import settings
 from airrvec.core.script import add_options
+from airrvec.evaluation.options import labelled_options
 
 
 def add_analysis_options(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def add_analysis_options(parser: argparse.ArgumentParser) -> None:
 def analysis_material(args: argparse.Namespace):
     """Return the `airrvec.analyses.material.Material` of these options, without an encoder."""
     from airrvec.analyses.material import Material
-    from airrvec.benchmark.fewshot import select_labelled
+    from airrvec.evaluation.fewshot import select_labelled
 
     return Material(
         labelled=select_labelled(**labelled_options(args)),

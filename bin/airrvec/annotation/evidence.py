@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
 from airrvec.core.tables import map_distinct
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
+from airrvec.evaluation.rules import KERNEL, KERNEL_IN_SPREADS
 from airrvec.search import neighbours
 
 import numpy as np
@@ -105,7 +105,7 @@ def binds_epitope(binds: sparse.csr_array, epitope: np.ndarray) -> np.ndarray:
 #
 # The score of a receptor for an epitope is the log of the epitope's share in the local density. This
 # density is the sum over all references, background receptors and a constant. The score contrasts epitopes
-# with each other, like the rule ``contrast`` of `airrvec.benchmark.rules`; the constant gives a receptor
+# with each other, like the rule ``contrast`` of `airrvec.evaluation.rules`; the constant gives a receptor
 # far from every reference a low score.
 
 N_NEIGHBOURS = 100  # nearest references, and background receptors, in the density; others are ignored

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from airrvec.benchmark.rules import RULES
-from airrvec.benchmark.similarity import TEST_SETS
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import MEAN, RECEPTOR_SETTING
 from airrvec.encoders import Titles
+from airrvec.evaluation.rules import RULES
+from airrvec.evaluation.similarity import TEST_SETS
 from airrvec.figures.style import escape_mathtext, panels, save, style
 
 import pandas as pd

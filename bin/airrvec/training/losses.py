@@ -124,9 +124,9 @@ def neighbour_loss(
         \frac{\sum_{p \in P(k)} e^{-|r_k - r_p| / \tau}}{\sum_{n \in A(k)} e^{-|r_k - r_n| / \tau}}
 
     where :math:`A(k)` are the views of all other receptors, and :math:`P(k)` are those in :math:`A(k)` with
-    the label of ``k``. `airrvec.benchmark.rules.contrast` ranks by the same ratio of densities. The logarithm
-    is outside the sum over positives (Khosla et al. 2020, their :math:`L_{in}`): only some receptors of the
-    label need to be near, so that an epitope may keep several groups of receptors.
+    the label of ``k``. `airrvec.evaluation.rules.contrast` ranks by the same ratio of densities. The
+    logarithm is outside the sum over positives (Khosla et al. 2020, their :math:`L_{in}`): only some
+    receptors of the label need to be near, so that an epitope may keep several groups of receptors.
 
     Parameters
     ----------

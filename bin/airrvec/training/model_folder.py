@@ -7,12 +7,12 @@ import json
 import re
 from pathlib import Path
 
-from airrvec.benchmark import training_labels
-from airrvec.benchmark.rules import RULES
-from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import tables
 from airrvec.core.terminal import counted
 from airrvec.core.version import __version__
+from airrvec.evaluation import training_labels
+from airrvec.evaluation.rules import RULES
+from airrvec.evaluation.training_labels import TrainingLabels
 from airrvec.model import weights
 from airrvec.training.presets import Preset
 from airrvec.training.trainer import Trained

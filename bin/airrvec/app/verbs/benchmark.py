@@ -5,10 +5,10 @@ from pathlib import Path
 from airrvec.app.verb_options import DEFAULT_MODEL
 from airrvec.app.verbs import work as at_work
 from airrvec.app.verbs.work import Work
-from airrvec.benchmark import training_labels
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
 from airrvec.encoders import require_known
+from airrvec.evaluation import training_labels
 
 _SETTINGS = (
     *("hub_cache", "benchmark_k", "benchmark_splits", "benchmark_min_positives", "benchmark_rules"),

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import schema, tables
 from airrvec.core.terminal import counted
+from airrvec.evaluation.training_labels import TRAINED_ON_MARK
 from airrvec.figures.style import COLOURS, OTHER_COLOUR
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import (

@@ -4,12 +4,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.benchmark.fewshot import TRAINED_ON, complete_epitopes
-from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
 from airrvec.core.schema import MEAN, RECEPTOR_SETTING, SETTING
 from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
+from airrvec.evaluation.fewshot import TRAINED_ON, complete_epitopes
+from airrvec.evaluation.training_labels import TRAINED_ON_MARK
 from airrvec.figures.benchmark import RULE_TITLES, default_view, ordered_settings, setting_title
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import escaped, meaning, section

@@ -1,7 +1,7 @@
 """Calibration in the MultiQC report: reliability of the probabilities, precision and recall, cautions."""
 
-from airrvec.benchmark.training_labels import not_recorded_warning
 from airrvec.core import tables
+from airrvec.evaluation.training_labels import not_recorded_warning
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import section
 

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.benchmark.rules import RULES
 from airrvec.core import schema, tables
 from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
+from airrvec.evaluation.rules import RULES
 from airrvec.report.page import escaped, section
 
 import numpy as np

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import reduce
 from operator import add
 
-from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 from airrvec.core import identity, schema
+from airrvec.evaluation.fewshot import LabelledReceptors, Splits
 
 import numpy as np
 import pyarrow as pa
@@ -98,7 +98,7 @@ def study_matrix(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     receptors : pyarrow.Table
         ``receptors``.
     sources : pyarrow.Table
-        `airrvec.benchmark.fewshot.LabelledReceptors.sources`.
+        `airrvec.evaluation.fewshot.LabelledReceptors.sources`.
 
     Returns
     -------

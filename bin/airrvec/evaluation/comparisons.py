@@ -6,8 +6,8 @@ its Results).
 from collections.abc import Hashable, Iterator
 from itertools import combinations
 
-from airrvec.benchmark.fewshot import complete_epitopes
 from airrvec.core import schema
+from airrvec.evaluation.fewshot import complete_epitopes
 
 import numpy as np
 import pandas as pd

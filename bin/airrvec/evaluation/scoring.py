@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from airrvec.benchmark.fewshot import LabelledReceptors, Splits
-from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS, RULES, contrast, soft_nearest_neighbour
-from airrvec.benchmark.similarity import exclusion_filter, fixed_exclusion
 from airrvec.core import schema
 from airrvec.core.chains import on_chains
 from airrvec.core.terminal import counted
 from airrvec.encoders import NotMeasurable, distance_rows, has_vectors, vector_distance_rows
+from airrvec.evaluation.fewshot import LabelledReceptors, Splits
+from airrvec.evaluation.rules import KERNEL, KERNEL_IN_SPREADS, RULES, contrast, soft_nearest_neighbour
+from airrvec.evaluation.similarity import exclusion_filter, fixed_exclusion
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
 
 import numpy as np
@@ -200,13 +200,13 @@ def score(
     name : str
         Encoder name in the tables.
     labelled, splits
-        From `airrvec.benchmark.fewshot.select_labelled` and `airrvec.benchmark.fewshot.plan_splits`.
+        From `airrvec.evaluation.fewshot.select_labelled` and `airrvec.evaluation.fewshot.plan_splits`.
     rules : tuple of str
-        Names in `airrvec.benchmark.rules.RULES`.
+        Names in `airrvec.evaluation.rules.RULES`.
     chains : {"paired", "alpha", "beta"}
         Chains that the encoder gets.
     test_sets : tuple of str
-        Names in `airrvec.benchmark.similarity.TEST_SETS`.
+        Names in `airrvec.evaluation.similarity.TEST_SETS`.
     background : pyarrow.Table, optional
         ``receptors``, the negatives of vector rules.
     never_tested : dict of str to ndarray, optional

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot, scoring
-from airrvec.benchmark.heldout.splits import Split, check_leaks
-from airrvec.benchmark.rules import DISTANCE_RULES, KERNEL, contrast, soft_nearest_neighbour
-from airrvec.benchmark.similarity import LEAST_IDENTITY
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
 from airrvec.encoders.combined import Embedded, Sum
+from airrvec.evaluation import fewshot, scoring
+from airrvec.evaluation.heldout.splits import Split, check_leaks
+from airrvec.evaluation.rules import DISTANCE_RULES, KERNEL, contrast, soft_nearest_neighbour
+from airrvec.evaluation.similarity import LEAST_IDENTITY
 from airrvec.stats import metrics
 
 import numpy as np
@@ -37,7 +37,7 @@ def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.T
     models : mapping
         Name in the tables → name or folder of a model, as for `airrvec.encoders.load`.
     split : Split
-        A model must not have been trained on its test receptors (`airrvec.benchmark.heldout.splits`).
+        A model must not have been trained on its test receptors (`airrvec.evaluation.heldout.splits`).
     seed : int
         As for `evaluate_unseen_epitopes`.
 
@@ -98,7 +98,7 @@ def rule_scores(
     encoder, split
         As for `evaluate`.
     rules : tuple of str
-        Names in `airrvec.benchmark.rules.DISTANCE_RULES`.
+        Names in `airrvec.evaluation.rules.DISTANCE_RULES`.
     kernel : float
         Kernel width of the rules that have one, in the unit of the distances.
 
@@ -175,9 +175,9 @@ def evaluate_unseen_epitopes(
     min_binders : int
         An epitope needs more receptors than this.
     n_splits, seed : int
-        As for `airrvec.benchmark.fewshot.plan_splits`.
+        As for `airrvec.evaluation.fewshot.plan_splits`.
     rules : tuple of str
-        Names in `airrvec.benchmark.rules.RULES`.
+        Names in `airrvec.evaluation.rules.RULES`.
 
     Returns
     -------

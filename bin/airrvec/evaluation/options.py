@@ -16,7 +16,7 @@ def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bo
 
 
 def labelled_options(args: argparse.Namespace) -> dict:
-    """Return these options as arguments of `airrvec.benchmark.fewshot.select_labelled`."""
+    """Return these options as arguments of `airrvec.evaluation.fewshot.select_labelled`."""
     return {
         "cells": tables.read(args.cells),
         "receptors": tables.read(args.receptors),

@@ -10,11 +10,11 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import identity, schema, tables
 from airrvec.core.antigens import from_study
 from airrvec.core.seeds import generator
 from airrvec.core.terminal import counted
+from airrvec.evaluation.training_labels import TrainingLabels
 from airrvec.input.calls import has_open_reading_frame
 
 import numpy as np

@@ -1,7 +1,7 @@
 """
 Split labelled receptors into training, validation and test (paper, Methods, "SCEPTR fine-tuning").
 
-The receptors are clonotypes (`airrvec.benchmark.fewshot.one_per_clonotype`). Each belongs to one part,
+The receptors are clonotypes (`airrvec.evaluation.fewshot.one_per_clonotype`). Each belongs to one part,
 whatever its epitopes, studies and alleles: training receptors are excluded from validation and test, and
 validation receptors from test.
 """
@@ -9,13 +9,13 @@ validation receptors from test.
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from airrvec.benchmark.fewshot import LabelledReceptors, one_per_clonotype
-from airrvec.benchmark.similarity import similar_pairs
-from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
 from airrvec.core.terminal import counted
+from airrvec.evaluation.fewshot import LabelledReceptors, one_per_clonotype
+from airrvec.evaluation.similarity import similar_pairs
+from airrvec.evaluation.training_labels import TrainingLabels
 
 import numpy as np
 import pyarrow as pa
@@ -100,7 +100,7 @@ def check_leaks(split: Split, similarity: float | None = None) -> dict[str, np.n
         Split to check.
     similarity : float, optional
         Test receptors with at least this identity to a training receptor are removed, such as 0.9
-        (`airrvec.benchmark.similarity.similar_pairs`). None removes no receptor.
+        (`airrvec.evaluation.similarity.similar_pairs`). None removes no receptor.
 
     Returns
     -------

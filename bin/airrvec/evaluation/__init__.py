@@ -1,0 +1,1 @@
+"""Few-shot prediction of epitopes, and specificity on held-out receptors."""
