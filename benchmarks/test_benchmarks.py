@@ -155,7 +155,8 @@ def nextflow_overhead(figures: dict) -> None:
 
 def plans(figures: dict) -> None:
     """Of a plan and a trace whose first process took twice the plan, and whose second has no time in it."""
-    assert [row["ratio"] for row in figures["processes"]] == [0.5, None, 1.25]
+    assert [row["ratio"] for row in figures["runs"]] == [0.5, None, 1.25]
+    assert figures["processes"][0] == {"process": "A", "small_planned_s": 0.75, "small_run_s": 1.5}
     assert (figures["within_two"], figures["planned"], figures["not_planned"]) == (2, 2, ["B"])
 
 

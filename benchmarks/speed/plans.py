@@ -40,16 +40,26 @@ def compared(name: str, plan: Path, trace: Path) -> pd.DataFrame:
     return used.reset_index().assign(run=name)
 
 
+def empty(args) -> dict[str, None]:
+    """Return the columns of a process that is in no run."""
+    return {f"{name}_{part}": None for name, _, _ in args.run for part in ("planned_s", "run_s")}
+
+
 def main(argv=None):
     args = parse_args(argv)
     table = results.Table(run="", process="", tasks="d", planned_s=",.1f", run_s=",.1f", ratio=".2f")
     frame = pd.concat(compared(name, Path(plan), Path(trace)) for name, plan, trace in args.run)
-    for row in frame[list(table.columns)].to_dict("records"):
-        table.add(**{str(name): None if pd.isna(value) else value for name, value in row.items()})
+    for cells in frame[list(table.columns)].to_dict("records"):
+        table.add(**{str(name): None if pd.isna(value) else value for name, value in cells.items()})
     ratios = frame.dropna(subset="ratio").set_index("process")["ratio"]
     is_within = ratios.between(0.5, 2)
+    wide: dict[str, dict] = {}
+    for row in table.rows:
+        keys = {f"{row['run']}_{name}": row[name] for name in ("planned_s", "run_s")}
+        wide.setdefault(row["process"], {"process": row["process"], **empty(args)}).update(keys)
     figures = {
-        "processes": table.rows,
+        "runs": table.rows,
+        "processes": list(wide.values()),
         "within_two": int(is_within.sum()),
         "planned": len(ratios),
         "not_planned": sorted({*frame.loc[frame["ratio"].isna(), "process"]}),

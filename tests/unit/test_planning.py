@@ -1,16 +1,18 @@
 """What a run would take, told from the beginning of its tables."""
 
 import bz2
+import dataclasses
 import gzip
 import io
 
 from airrvec.app import costs, planning
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+from airrvec.core.settings import SETTINGS
 from airrvec.model import weights
 from airrvec.model.tokens import token_counts
 from airrvec.model.variants import VARIANTS
-from airrvec.repertoire import sample_comparison
+from airrvec.repertoire import layout, sample_comparison
 from airrvec.synthetic import synthesis
 
 import numpy as np
@@ -134,9 +136,14 @@ def test_times_are_those_of_the_rates():
 
 def test_pairs_of_samples_are_tested_up_to_a_number():
     assert costs.MOST_TESTED == sample_comparison.MOST_TESTED
+    assert SETTINGS["compare_receptors"].default == costs.DRAWN
+    assert costs.MOST_POINTS == layout.MAX_MAPPED
     further = {"COMPARE_SAMPLES": 1}
     work = [planned(*[SAMPLE] * n, further=further)["COMPARE_SAMPLES"]["work"] for n in (1, 10, 45, 46, 300)]
-    assert work == [0, 45, 990, 1000, 1000]
+    assert work == [0, 45, 990, 0, 0]
+    small = dataclasses.replace(SAMPLE, receptors=100)  # a hundredth of the time of a thousand, and a quarter
+    assert planned(*[small] * 15, further=further)["COMPARE_SAMPLES"]["work"] == 1  # 105 pairs
+    assert planned(SAMPLE, small, further=further)["COMPARE_SAMPLES"]["work"] == 0  # 0.3
 
 
 def test_cells_with_gamma_and_delta_chains_have_a_task():

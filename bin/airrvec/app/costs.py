@@ -62,7 +62,9 @@ COSTS: dict[str, Cost] = {
     "REPORT": Cost(5.0),
     "HANDOVER": Cost(11.0),
 }
-MOST_TESTED = 1_000  # pairs of samples of a class of chains that COMPARE_SAMPLES tests; of more it tests none
+MOST_TESTED = 1_000  # pairs of samples that COMPARE_SAMPLES tests; of more it tests none
+DRAWN = 1_000  # receptors of a sample in these tests, at most
+MOST_POINTS = 50_000  # of the map
 # Vectors of other dimensions than 64: how many times as many tokens a second.
 FASTER = {16: 3.2, 32: 2.05, 64: 1.0, 128: 0.23}
 

@@ -2,10 +2,12 @@
 
 import tempfile
 from dataclasses import dataclass
+from itertools import combinations
 from math import ceil
 from pathlib import Path
 
-from airrvec.app.costs import COSTS, MOST_TESTED, Work, tokens_at_64_dimensions
+from airrvec.app import costs
+from airrvec.app.costs import Work
 from airrvec.core.chains import chain_classes
 from airrvec.core.errors import InputError
 from airrvec.core.terminal import counted
@@ -52,6 +54,8 @@ class TableEstimate:
         of the receptors' loops.
     share : float
         Share of the table that was read, from 0 to 1.
+    paired : float
+        Of the receptors, those with both chains.
     groups : frozenset of (str, str)
         Species and chain classes that are compared apart.
     gamma_delta : float
@@ -63,6 +67,7 @@ class TableEstimate:
     receptors: float
     tokens: float
     share: float
+    paired: float = 0
     groups: frozenset[tuple[str, str]] = frozenset({("homosapiens", "paired")})
     gamma_delta: float = 0
 
@@ -96,11 +101,12 @@ def estimate_table(
         normaliser = Normaliser(
             sample_id=table.name, species=species, multichain=multichain, gamma_delta=True
         )
-        tokens, groups = 0, set()
+        tokens, paired, groups = 0, 0, set()
         try:
             for batch in normaliser.parts(source):
                 tokens += int(token_counts(batch.receptors).sum())
                 classes = chain_classes(batch.receptors)
+                paired += int((classes == "paired").sum())
                 pairs = zip(batch.receptors["species"].to_pylist(), classes.tolist(), strict=True)
                 groups |= {pair for pair in pairs if pair[1]}
         except InputError:
@@ -113,6 +119,7 @@ def estimate_table(
         receptors=counts.receptors / share,
         tokens=tokens / share,
         share=share,
+        paired=paired / share,
         groups=frozenset(groups),
         gamma_delta=counts.gamma_delta.cells / share,
     )
@@ -169,11 +176,14 @@ def plan(
     work = _work(samples, list(references) or samples[-1:], bool(encoders), annotation)
     dimensions = model if isinstance(model, int) else DIMENSIONS.get(model, 64)
     shards = partitions * max(1, ceil(work["tokens"] / partitions / shard_tokens))
-    work["tokens"] = tokens_at_64_dimensions(work["tokens"], dimensions)
+    work["tokens"] = costs.tokens_at_64_dimensions(work["tokens"], dimensions)
     vector_bytes = work["receptors"] * (BYTES_PER_DIMENSION * dimensions + 13)
     receptor_bytes = work["receptors"] * BYTES_PER_RECEPTOR
     sample_bytes = work["cells"] * BYTES_PER_CELL + receptor_bytes
     together = len(samples) > bool(encoders)
+    annotating = ceil(work["cells of samples"] * BYTES_PER_CELL / BYTES_ANNOTATED)
+    annotating = min(len(samples) - bool(encoders), max(1, annotating))
+    work["references of all tasks"] = work["references"] * annotating
 
     def exporting(name: str) -> int:
         return len(samples) if name == "EXPORT_SCE" else normalising
@@ -190,7 +200,7 @@ def plan(
         *([("MERGE_EMBEDDINGS", partitions, vector_bytes)] if shards > partitions else []),
         *((name, exporting(name) + (name in TOGETHER and together), None) for name in exports),
         *([("BENCHMARK_FEWSHOT", encoders, None), ("SUMMARISE_FEWSHOT", 1, None)] if encoders else []),
-        *(_annotation(annotation, work, len(samples) - bool(encoders)) if annotation else []),
+        *(_annotation(annotation["tables"], work, annotating) if annotation else []),
         *([("DESCRIBE_GAMMA_DELTA", 1, None)] if work["γδ cells"] else []),
         *((name, tasks, None) for name, tasks in ordered),
     ]
@@ -198,16 +208,14 @@ def plan(
     return pa.Table.from_pylist(lines, schema=PLAN)
 
 
-def _annotation(request: dict, work: Work, n_samples: int) -> list[tuple]:
-    """Return the steps of annotation: tables of references, their calibration, and the samples."""
-    tables = request["tables"]
-    tasks = min(n_samples, max(1, ceil(work["cells of samples"] * BYTES_PER_CELL / BYTES_ANNOTATED)))
+def _annotation(tables: int, work: Work, annotating: int) -> list[tuple]:
+    """Return the steps of annotation: tables of references, their calibration, and tasks of samples."""
     size = work["references"] * (BYTES_PER_CELL + BYTES_PER_RECEPTOR)
     read = [("NORMALISE_REFERENCE", tables, size), ("MERGE_REFERENCES", 1, None)]
     return [
         *(read if tables else []),
         ("CALIBRATE_ANNOTATION", 1, None),
-        ("ANNOTATE_RECEPTORS", tasks, None),
+        ("ANNOTATE_RECEPTORS", annotating, None),
     ]
 
 
@@ -220,26 +228,35 @@ def _work(
         return sum(getattr(table, name) for table in tables)
 
     unlabelled = samples[: len(samples) - labelled]
-    classes = len(frozenset().union(*(table.groups for table in samples)))
-    pairs = len(unlabelled) * (len(unlabelled) - 1) / 2
-    compared = (annotation or {}).get("background_receptors", 0)
+    groups = len(frozenset().union(*(table.groups for table in samples)))
+    calibrated = total(references, "receptors") + (annotation or {}).get("background_receptors", 0)
     return {
         "tables": len(samples),
         **{name: total(samples, name) for name in ("rows", "cells", "receptors", "tokens")},
+        "paired receptors": total(samples, "paired"),
         "γδ cells": total(samples, "gamma_delta"),
         "cells of samples": total(unlabelled, "cells"),
         "labelled receptors": total(samples[len(unlabelled) :], "receptors"),
         "rows of references": total(references, "rows"),
         "references": total(references, "receptors"),
-        "calibrated receptors": total(references, "receptors") + compared,
-        "classes of chains": classes,
-        "pairs of samples": classes * min(pairs, MOST_TESTED),
+        "calibrated receptors": calibrated,
+        "classes of chains": groups,
+        "pairs of samples": _pairs([table.receptors for table in unlabelled]),
+        "points of the map": min(total(samples, "receptors"), costs.MOST_POINTS),
     }
+
+
+def _pairs(sizes: list[float]) -> float:
+    """Return the pairs of samples that are tested, as many as take the time of pairs of `DRAWN` receptors."""
+    pairs = list(combinations([min(size, costs.DRAWN) for size in sizes], 2))
+    if len(pairs) > costs.MOST_TESTED:
+        return 0
+    return sum(((one + other) / (2 * costs.DRAWN)) ** 2 for one, other in pairs)
 
 
 def _line(process: str, tasks: int, size: float | None, work: Work, request: dict) -> dict:
     """Return the row of `PLAN`; ``size``: bytes written."""
-    cost = COSTS.get(process)
+    cost = costs.COSTS.get(process)
     seconds = cost.seconds(tasks, work) if cost else None
     unit = next(iter(cost.rates), None) if cost else None
     return {

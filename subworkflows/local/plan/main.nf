@@ -21,21 +21,21 @@ workflow ESTIMATE {
     encoders = settings.labelled ? plan.encoders.size() + own : 0
     others = otherTasks(settings, plan, encoders)
     processes = everyRun() + exports + trained + annotated + others.keySet() + ['ASSOCIATE_HLA']
-    annotation = settings.annotate ? [tables: settings.references.size(), background_receptors: settings.background_receptors] : null
     common = settings.subMap(['multichain', 'max_unpacked', 'partitions', 'shard_tokens']) + [
         model: modelOf(plan),
         exports: exports,
         encoders: encoders,
         trained: trained,
-        annotation: annotation,
         resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
     ]
     PLAN(
         checked.map { found -> found.collect { _meta, table, _columns -> table } },
         checked.combine(hla.map { typings -> [typings.any { _name, typing -> typing }] }).map { row ->
             def found = row[0..<-1]
+            def samples = withoutReferences(found)
             def typed = settings.cluster && row[-1] ? [ASSOCIATE_HLA: 1] : [:]
-            common + [others: others + typed, normalising: batchesOfTables(withoutReferences(found)).size(), layouts: layouts(found)]
+            def annotation = settings.annotate ? [tables: found.size() - samples.size(), background_receptors: settings.background_receptors] : null
+            common + [annotation: annotation, others: others + typed, normalising: batchesOfTables(samples).size(), layouts: layouts(found)]
         },
         library.plan,
     )
