@@ -34,7 +34,7 @@ write.table(
 cat(ncol(x), ncol(vectors), colnames(vectors)[1], unlist(metadata(x)$airrvec), sep = "\\n")
 """
 
-# What assets/r/match_barcodes.R makes of cases in the folder: <case>.cells.tsv, .names.txt, .samples.R.
+# What airrvecr/R/match_barcodes.R makes of cases in the folder: <case>.cells.tsv, .names.txt, .samples.R.
 MATCHED = """
 arguments <- commandArgs(trailingOnly = TRUE)
 source(arguments[1])

@@ -291,7 +291,7 @@ def test_mistakes_are_said_in_one_sentence(rscript, tmp_path):
 def test_barcodes_are_matched_as_in_python(rscript, tmp_path):
     write_cases(tmp_path)
     (tmp_path / "matched.R").write_text(MATCHED)
-    done = rscript(tmp_path, "matched.R", ROOT / "assets/r/match_barcodes.R")
+    done = rscript(tmp_path, "matched.R", ROOT / "airrvecr/R/match_barcodes.R")
     assert done.returncode == 0, done.stderr
     assert read_results(tmp_path) == {title: names for title, (_, _, names) in CASES.items()}
 
