@@ -72,7 +72,7 @@ clones <- function(dir, by = c("clone", "sample")) {
   check_results(dir)
   wide <- file.path(dir, "clones/clones_by_sample.tsv")
   if (parquet_package() == "none" && file.exists(wide)) {
-    counts <- long_counts(read_tsv(wide), find_table(dir, "clones/clones"))
+    counts <- long_counts(read_tsv(wide))
   } else {
     counts <- must_find_table(dir, "clones/counts", "samples")
   }
@@ -80,9 +80,10 @@ clones <- function(dir, by = c("clone", "sample")) {
   as_table(counts)
 }
 
-long_counts <- function(wide, clones) {
-  samples <- setdiff(names(wide), names(clones))
-  counts <- unlist(wide[samples], use.names = FALSE)
+long_counts <- function(wide) {
+  columns <- grep("^n_cells ", names(wide), value = TRUE)
+  samples <- sub("^n_cells ", "", columns)
+  counts <- unlist(wide[columns], use.names = FALSE)
   table <- data.frame(
     clone_id = rep(wide$clone_id, length(samples)), sample_id = rep(samples, each = nrow(wide)),
     n_cells = as.numeric(counts), count_unit = rep(wide$count_unit, length(samples)), stringsAsFactors = FALSE

@@ -50,3 +50,12 @@ for (path in list.files(pattern = "names.txt$")) {
   )
 }
 """
+
+# Objects of two tables in one.
+BOUND = """
+suppressPackageStartupMessages(library(SingleCellExperiment))
+objects <- lapply(commandArgs(trailingOnly = TRUE), readRDS)
+bound <- do.call(cbind, objects)
+stopifnot(ncol(bound) == sum(vapply(objects, ncol, 1L)))
+stopifnot(identical(names(colData(bound)), names(colData(objects[[1]]))))
+"""
