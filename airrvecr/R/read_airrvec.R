@@ -85,6 +85,7 @@ chosen_source <- function(dir, source) {
 # --- Parquet
 
 cells_of_parquet <- function(dir, samples, columns, models) {
+  on.exit(kept$key <- kept$table <- list())
   known <- file_stems(file.path(dir, "cells"), "parquet")
   samples <- check_samples(if (is.null(samples)) setdiff(known, "labelled") else samples, known)
   wanted <- if (is.null(columns)) NULL else c("sample_id", "cell_id", "receptor_id", columns)
@@ -152,7 +153,7 @@ description <- function(dir, sample, receptor_id, columns) {
     counted <- counted_receptors(members, receptor_id)
   }
   found <- c(found, sample_calls(dir, sample, counted))
-  if (file.exists(file.path(dir, "clusters/members.parquet"))) {
+  if (length(file_stems(file.path(dir, "clusters"), "(parquet|tsv)")) > 0) {
     clusters <- read_once(dir, "clusters/members", c("receptor_id", "cluster_id"))
     found$cluster_id <- clusters$cluster_id[match(counted, clusters$receptor_id)]
     sizes <- table(clusters$cluster_id)
@@ -164,16 +165,19 @@ description <- function(dir, sample, receptor_id, columns) {
 #' A table that every sample needs; kept while one call of read_airrvec runs
 #' @noRd
 read_once <- function(dir, stem, columns) {
-  path <- normalizePath(file.path(dir, paste0(stem, ".parquet")))
+  files <- file.path(dir, paste0(stem, c(".parquet", ".tsv")))
+  path <- normalizePath(files[file.exists(files)][1])
   key <- paste(path, file.mtime(path))
   if (!identical(kept$key[[stem]], key)) {
     kept$key[[stem]] <- key
-    kept$table[[stem]] <- read_parquet_columns(path, columns)
+    is_text <- endsWith(path, ".tsv")
+    kept$table[[stem]] <- if (is_text) as.list(read_tsv(path))[columns] else read_parquet_columns(path, columns)
   }
   kept$table[[stem]]
 }
 
-kept <- new.env()
+kept <- new.env(parent = emptyenv())
+kept$key <- kept$table <- list()
 
 members_of <- function(dir, sample) {
   if (!file.exists(file.path(dir, "clones/members.parquet"))) return(NULL)
@@ -198,13 +202,12 @@ counted_receptors <- function(members, receptor_id) {
 
 sample_calls <- function(dir, sample, counted) {
   folder <- file.path(dir, "annotation")
-  if (length(file_stems(folder, "parquet")) == 0) return(list())
-  path <- file.path(folder, paste0(sample, ".parquet"))
-  if (!file.exists(path)) {
-    return(list(call = rep(NA_character_, length(counted))))
-  }
+  if (length(file_stems(folder, "(parquet|tsv)")) == 0) return(list())
   own <- c("receptor_id", "call", "exact_epitope")
-  calls <- read_parquet_columns(path, c(own, "epitope", "antigen_species", "mhc_a", "probability", "fdr"))
+  columns <- c(own, "epitope", "antigen_species", "mhc_a", "probability", "fdr")
+  path <- file.path(folder, paste0(sample, ".parquet"))
+  calls <- if (file.exists(path)) read_parquet_columns(path, columns) else as.list(find_table(folder, sample))[columns]
+  if (is.null(calls$call)) return(list(call = rep(NA_character_, length(counted))))
   if (!identical(calls$receptor_id, counted)) stop("The calls of ", sample, " are of other cells.", call. = FALSE)
   masked <- lapply(calls[setdiff(names(calls), own)], function(values) {
     replace(values, !calls$call %in% "called", NA)

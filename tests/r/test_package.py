@@ -3,8 +3,6 @@
 import re
 import shutil
 
-from airrvec.core.version import __version__
-
 import pytest
 from pipeline_runs import ROOT
 
@@ -66,9 +64,8 @@ def test_cells_are_those_of_the_objects(demo, rscript, package_library):
     assert done.returncode == 0, done.stderr
 
 
-def test_version_and_manual_are_those_of_the_code():
-    description = (PACKAGE / "DESCRIPTION").read_text()
-    assert f"\nVersion: {__version__}\n" in description
+def test_every_function_has_a_page():
     exported = re.findall(r"^export\((\w+)\)$", (PACKAGE / "NAMESPACE").read_text(), re.MULTILINE)
-    aliases = "\n".join(path.read_text() for path in (PACKAGE / "man").glob("*.Rd"))
-    assert [name for name in exported if f"\\alias{{{name}}}" not in aliases] == []
+    pages = "".join(path.read_text() for path in (PACKAGE / "man").glob("*.Rd"))
+    assert len(exported) > 10
+    assert [name for name in exported if f"\\alias{{{name}}}" not in pages] == []
