@@ -10,8 +10,8 @@
 #' @return For `cbind`, an AirrvecExperiment of the cells of all objects.
 #' @examples
 #' pbmc <- read_airrvec(example_results(), "pbmc")
-#' labelled <- read_airrvec(example_results(), "labelled")
-#' both <- cbind(pbmc, labelled)
+#' lavage <- read_airrvec(example_results(), "lavage")
+#' both <- cbind(pbmc, lavage)
 #' table(both$sample_id)
 #' @name AirrvecExperiment
 #' @aliases AirrvecExperiment-class

@@ -11,9 +11,9 @@
 #' @param prefix Text before the name of each added column, such as `"tcr_"`.
 #' @param overwrite What to do if `x` has one of the columns or reduced dimensions: `FALSE` stops, or asks in an
 #'   interactive session; `TRUE` replaces them.
-#' @param vectors Whether to add the vectors as reduced dimensions, by the names of the models. In a
-#'   SingleCellExperiment, cells without a receptor have `NA`; a DimReduc of Seurat holds only the cells with a
-#'   vector.
+#' @param vectors Whether to add the vectors as reduced dimensions, by the names of the models: `SCEPTR` in a
+#'   SingleCellExperiment, `sceptr` in a Seurat object. Cells without a receptor have `NA`: leave them out before
+#'   methods that take none.
 #' @return `x` with the columns `<prefix>match` and `<prefix>match_reason`, the columns of `cells` with the prefix,
 #'   and the vectors. A SingleCellExperiment gets the provenance in `metadata(x)$airrvec`, a Seurat object in
 #'   `Misc(x, "airrvec")`. A warning counts the cells without a receptor.
@@ -102,8 +102,6 @@ add_to_seurat <- function(x, added, cells, place, dimensions) {
   for (name in dimensions) {
     vectors <- reducedDim(cells, name)[place, , drop = FALSE]
     rownames(vectors) <- colnames(x)
-    vectors <- vectors[!is.na(vectors[, 1]), , drop = FALSE]
-    if (nrow(vectors) == 0) next
     key <- paste0(gsub("[^A-Za-z0-9]", "", name), "_")
     colnames(vectors) <- paste0(key, seq_len(ncol(vectors)))
     x[[tolower(name)]] <- SeuratObject::CreateDimReducObject(

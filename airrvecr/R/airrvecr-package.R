@@ -21,10 +21,10 @@
 
 #' Results of the demonstration, in small
 #'
-#' A folder of results with some cells of the demonstration of airrvec, for examples and tests: two samples of
-#' 10x Genomics, eight donors, the labelled table, calls, clusters, and the benchmark. `inst/scripts`
-#' has the script that made it. Receptors and epitopes are real; clone sizes and shares are those of
-#' the excerpt's run.
+#' Files of a run on some cells of airrvec's demonstration, for examples and tests: 60 cells each of two samples of
+#' 10x Genomics, four donors, the labelled table, calls, clusters, and the benchmark. The receptors are real; the
+#' script `make_extdata.sh` in the folder `scripts` of this package made it, and its sources are in
+#' `assets/README.md` of airrvec.
 #'
 #' @return The path of the folder.
 #' @examples

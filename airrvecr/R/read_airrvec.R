@@ -8,7 +8,7 @@
 #' @param models Names of models whose vectors to read; `NULL` takes all, `character()` none.
 #' @param source What to read. `"parquet"`: the tables, with arrow or nanoparquet. `"rds"`: the objects of
 #'   `--export_sce`, without either. `"tsv"`: the calls of `--annotate`, which lack vectors, clones and the class
-#'   of pairing. `"auto"` takes the first of these that can be read, and warns what is missing.
+#'   of pairing, and show the receptor of its clone for a cell that joined one. `"auto"` takes the first of these that can be read, and warns what is missing.
 #'
 #' @return An [AirrvecExperiment], a SingleCellExperiment whose columns are the cells, in the order of the
 #'   samples and of their tables.
@@ -251,14 +251,7 @@ cell_vectors <- function(dir, model, receptor_id, names) {
 # --- Without Parquet
 
 cells_of_rds <- function(dir, samples, models) {
-  folder <- file.path(dir, "r")
-  files <- file_stems(folder, "rds")
-  if (is.null(samples) && "all_samples" %in% files) samples <- "all_samples"
-  known <- setdiff(files, "all_samples")
-  if (!identical(samples, "all_samples")) {
-    samples <- check_samples(if (is.null(samples)) setdiff(known, "labelled") else samples, known)
-  }
-  objects <- lapply(file.path(folder, paste0(samples, ".rds")), readRDS)
+  objects <- rds_objects(file.path(dir, "r"), samples)
   run <- metadata(objects[[1]])$airrvec
   tables <- lapply(objects, function(x) as.list(colData(x)))
   vectors <- lapply(objects, function(x) reducedDim(x, 1))
@@ -280,6 +273,22 @@ cells_of_rds <- function(dir, samples, models) {
     samples = unique(columns$sample_id), run = run, read_from = "objects of --export_sce",
     missing = character()
   )
+}
+
+#' Objects of --export_sce: that of all samples, or a part of it, or those of single samples
+#' @noRd
+rds_objects <- function(folder, samples) {
+  read <- function(name) readRDS(file.path(folder, paste0(name, ".rds")))
+  files <- file_stems(folder, "rds")
+  own <- setdiff(files, "all_samples")
+  if (is.null(samples) && !"all_samples" %in% files) samples <- setdiff(own, "labelled")
+  if (!is.null(samples) && all(samples %in% own)) return(lapply(unique(samples), read))
+  if (!"all_samples" %in% files) check_samples(samples, own)
+  whole <- read("all_samples")
+  if (is.null(samples)) return(list(whole))
+  known <- unique(whole$sample_id)
+  samples <- check_samples(samples, union(known, own))
+  lapply(samples, function(sample) if (sample %in% known) whole[, whole$sample_id == sample] else read(sample))
 }
 
 cells_of_tsv <- function(dir, samples) {

@@ -37,17 +37,18 @@ test_that("provenance names parameters, inputs, reference, versions and models",
 
 test_that("cbind fills columns, joins levels and keeps the provenance once", {
   pbmc <- read_airrvec(demo, "pbmc")
-  labelled <- suppressWarnings(read_airrvec(demo, "labelled"))
-  expect_false(setequal(names(colData(pbmc)), names(colData(labelled))))
-  both <- cbind(pbmc, labelled)
+  donor <- read_airrvec(demo, "flu_1")
+  expect_false(setequal(names(colData(pbmc)), names(colData(donor))))
+  both <- cbind(pbmc, donor)
   expect_s4_class(both, "AirrvecExperiment")
-  expect_identical(ncol(both), ncol(pbmc) + ncol(labelled))
+  expect_identical(ncol(both), ncol(pbmc) + ncol(donor))
   expect_identical(names(metadata(both)), "airrvec")
-  expect_identical(levels(both$sample_id), c("pbmc", "labelled"))
-  expect_true(all(is.na(both$clone_id[both$sample_id == "labelled"])))
+  expect_identical(levels(both$sample_id), c("pbmc", "flu_1"))
+  lacking <- setdiff(names(colData(pbmc)), names(colData(donor)))
+  expect_true(all(is.na(both[[lacking[1]]][both$sample_id == "flu_1"])))
   expect_identical(unname(reducedDim(both)[seq_len(ncol(pbmc)), ]), unname(reducedDim(pbmc)))
   expect_error(cbind(pbmc, pbmc), "occur in several objects")
-  other <- labelled
+  other <- donor
   metadata(other)$airrvec$started <- "another run"
   metadata(other)$note <- "mine"
   expect_identical(names(metadata(cbind(pbmc, other))), c("airrvec", "airrvec_2", "note"))
@@ -60,16 +61,19 @@ test_that("text of the calls is enough, and what is missing is told", {
   expect_warning(cells <- read_airrvec(folder), "vectors, chain_pairing.* are missing")
   whole <- read_airrvec(demo, unique(as.character(cells$sample_id)))
   expect_identical(colnames(cells), colnames(whole))
-  for (name in c("call", "call_epitope", "trb_junction_aa")) {
+  for (name in c("call", "call_epitope")) {
     expect_identical(as.character(cells[[name]]), as.character(whole[[name]]))
   }
+  own <- cells$receptor_id == whole$receptor_id # else the receptor of the clone that a cell joined
+  expect_gt(mean(own), 0.9)
+  expect_identical(cells$trb_junction_aa[own], whole$trb_junction_aa[own])
   expect_error(nearest(colnames(cells)[1], cells), "The object has no vectors")
   expect_error(read_airrvec(copy_of_demo("cells", "r", "annotation")), "--export_sce")
 })
 
 test_that("objects and Parquet tables give the same cells", {
   skip_if_not(has_parquet(), "neither arrow nor nanoparquet")
-  for (samples in list(NULL, "pbmc", "labelled")) {
+  for (samples in list(NULL, "pbmc", c("flu_1", "ebv_1"))) {
     tables <- read_airrvec(demo, samples)
     objects <- read_airrvec(demo, samples, source = "rds")
     expect_identical(colnames(tables), colnames(objects))
@@ -77,6 +81,15 @@ test_that("objects and Parquet tables give the same cells", {
     for (name in names(colData(tables))) expect_equal(tables[[name]], objects[[name]], info = name)
     expect_identical(reducedDim(tables), reducedDim(objects))
   }
+})
+
+test_that("labelled receptors bind to the cells of samples", {
+  skip_if_not(has_parquet(), "neither arrow nor nanoparquet")
+  pbmc <- read_airrvec(demo, "pbmc")
+  both <- cbind(pbmc, read_airrvec(demo, "labelled"))
+  expect_true(all(is.na(both$clone_id[both$sample_id == "labelled"])))
+  expect_setequal(levels(both$epitope), c(NA, unique(as.character(both$epitope)))[-1])
+  expect_identical(names(metadata(both)), "airrvec")
 })
 
 test_that("names of cells are unique, as in the pipeline", {
