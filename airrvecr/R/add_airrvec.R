@@ -108,6 +108,6 @@ add_to_seurat <- function(x, added, cells, place, dimensions) {
       vectors, key = key, assay = SeuratObject::DefaultAssay(x)
     )
   }
-  suppressWarnings(SeuratObject::Misc(x, "airrvec") <- metadata(cells)$airrvec)
+  slot(x, "misc")$airrvec <- metadata(cells)$airrvec
   x
 }

@@ -34,8 +34,7 @@ present <- function(values) sort(unique(values[!is.na(values)]), method = "radix
 #' @noRd
 confidence_levels <- function(values) {
   levels <- present(values)
-  numbers <- suppressWarnings(as.numeric(levels))
-  if (!anyNA(numbers)) return(levels[order(numbers)])
+  if (all(grepl("^[+-]?[0-9]*\\.?[0-9]+$", levels))) return(levels[order(as.numeric(levels))])
   words <- c("very low", "low", "medium", "moderate", "high", "very high")
   levels[order(match(tolower(levels), words), levels, method = "radix")]
 }

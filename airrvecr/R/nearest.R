@@ -69,9 +69,7 @@ nearest_in_cells <- function(x, subject, n, model) {
   } else {
     query <- query_matrix(x, ncol(vectors), name)
   }
-  known <- vectors[first, , drop = FALSE]
-  rownames(known) <- subject$receptor_id[first]
-  hits <- closest(query, known, n)
+  hits <- closest(query, vectors, n, which(first), subject$receptor_id)
   fields <- intersect(receptor_fields, names(colData(subject)))
   rows <- match(hits$id, subject$receptor_id)
   with_fields(hits, as.data.frame(colData(subject)[rows, fields, drop = FALSE], optional = TRUE))
@@ -88,11 +86,8 @@ nearest_in_results <- function(x, dir, n, model) {
     x <- do.call(rbind, parts)
     x <- x[rows_named(ids, rownames(x), dir), , drop = FALSE]
   }
-  query <- NULL
-  hits <- parts_of_vectors(files, function(part) {
-    if (is.null(query)) query <<- query_matrix(x, ncol(part), toupper(model))
-    closest(query, part, n)
-  })
+  query <- query_matrix(x, length(parquet_names(files[1])) - 1, toupper(model))
+  hits <- parts_of_vectors(files, function(part) closest(query, part, n))
   hits <- best_of(do.call(rbind, hits), rownames(query), n)
   wanted <- c("receptor_id", receptor_fields)
   receptors <- bind_rows(lapply(partition_files(file.path(dir, "receptors"), "receptors"), function(path) {
@@ -111,7 +106,7 @@ with_fields <- function(hits, fields) {
 
 #' What `visit` returns for the vectors of each part of the files, receptors in rows
 #'
-#' A part is a row group of a file with arrow, a file with nanoparquet.
+#' A part is 100,000 rows of a file with arrow, a file with nanoparquet.
 #' @noRd
 parts_of_vectors <- function(files, visit) {
   as_vectors <- function(columns) {
@@ -124,9 +119,15 @@ parts_of_vectors <- function(files, visit) {
     old <- options(arrow.use_altrep = FALSE)
     on.exit(options(old))
     reader <- arrow::ParquetFileReader$create(path)
-    lapply(seq_len(reader$num_row_groups) - 1L, function(group) {
-      visit(as_vectors(as.list(as.data.frame(reader$ReadRowGroup(group)))))
+    groups <- lapply(seq_len(reader$num_row_groups) - 1L, function(group) {
+      table <- reader$ReadRowGroup(group)
+      starts <- seq(0, max(0, table$num_rows - 1), by = 100000)
+      lapply(starts, function(start) {
+        part <- table$Slice(start, min(100000, table$num_rows - start))
+        visit(as_vectors(as.list(as.data.frame(part))))
+      })
     })
+    do.call(c, groups)
   })
   do.call(c, results)
 }
@@ -153,35 +154,39 @@ query_matrix <- function(x, n_dimensions, name = NULL) {
   x
 }
 
-#' The n nearest rows of each query, as a data frame of query, rank, distance, id
+#' The n nearest vectors of each query, as a data frame of query, rank, distance, id
 #'
-#' Candidates by |q|^2 + |v|^2 - 2 q v, in blocks of queries; their distances then from differences, which are exact
-#' where vectors are nearly the same.
+#' @param rows Rows of `vectors` to compare; those without a vector are left out.
+#' @param ids Names of all rows.
 #' @noRd
-closest <- function(query, vectors, n) {
-  vectors <- vectors[!is.na(vectors[, 1]), , drop = FALSE]
+closest <- function(query, vectors, n, rows = seq_len(nrow(vectors)), ids = rownames(vectors)) {
+  rows <- rows[!is.na(vectors[rows, 1])]
   query <- query[!is.na(query[, 1]), , drop = FALSE]
-  n_candidates <- min(nrow(vectors), n + 10)
-  if (n_candidates == 0 || nrow(query) == 0) return(no_hits)
-  squares <- rowSums(vectors^2)
-  # About 100 MB of distances at once.
-  size <- max(1, floor(1.25e7 / nrow(vectors)))
-  blocks <- split(seq_len(nrow(query)), (seq_len(nrow(query)) - 1) %/% size)
-  hits <- lapply(blocks, function(rows) {
-    scores <- squares - 2 * tcrossprod(vectors, query[rows, , drop = FALSE])
-    lapply(seq_along(rows), function(i) {
-      limit <- sort(scores[, i], partial = n_candidates)[n_candidates]
-      near <- which(scores[, i] <= limit)
-      difference <- vectors[near, , drop = FALSE] - rep(query[rows[i], ], each = length(near))
-      distance <- sqrt(rowSums(difference^2))
-      best <- utils::head(order(distance, rownames(vectors)[near], method = "radix"), n)
-      data.frame(
-        query = rownames(query)[rows[i]], rank = seq_along(best), distance = distance[best],
-        id = rownames(vectors)[near[best]], stringsAsFactors = FALSE
-      )
-    })
+  if (length(rows) == 0 || nrow(query) == 0) return(no_hits)
+  # Parts of both: no copy of all vectors, and at most 100 MB of distances at once.
+  parts <- split(rows, (seq_along(rows) - 1) %/% 100000)
+  hits <- lapply(parts, function(part) {
+    some <- vectors[part, , drop = FALSE]
+    blocks <- split(seq_len(nrow(query)), (seq_len(nrow(query)) - 1) %/% 100)
+    lapply(blocks, function(block) closest_of_part(query[block, , drop = FALSE], some, n, ids[part]))
   })
-  do.call(rbind, do.call(c, unname(hits)))
+  best_of(do.call(rbind, do.call(c, unname(hits))), rownames(query), n)
+}
+
+#' Candidates by |v|^2 - 2 q v; their distances from differences, exact where vectors are nearly the same
+#' @noRd
+closest_of_part <- function(query, vectors, n, ids) {
+  scores <- rowSums(vectors^2) - 2 * tcrossprod(vectors, query)
+  n_candidates <- min(nrow(vectors), n + 10)
+  hits <- lapply(seq_len(nrow(query)), function(i) {
+    limit <- sort(scores[, i], partial = n_candidates)[n_candidates]
+    near <- which(scores[, i] <= limit)
+    difference <- vectors[near, , drop = FALSE] - rep(query[i, ], each = length(near))
+    distance <- sqrt(rowSums(difference^2))
+    best <- utils::head(order(distance, ids[near], method = "radix"), n)
+    data.frame(query = rownames(query)[i], rank = seq_along(best), distance = distance[best], id = ids[near[best]])
+  })
+  do.call(rbind, hits)
 }
 
 no_hits <- data.frame(query = character(), rank = integer(), distance = numeric(), id = character())

@@ -7,8 +7,9 @@
 #'   `NULL` keeps all. Of large runs, reading fewer columns takes less time and memory.
 #' @param models Names of models whose vectors to read; `NULL` takes all, `character()` none.
 #' @param source What to read. `"parquet"`: the tables, with arrow or nanoparquet. `"rds"`: the objects of
-#'   `--export_sce`, without either. `"tsv"`: the calls of `--annotate`, which lack vectors, clones and the class
-#'   of pairing, and show the receptor of its clone for a cell that joined one. `"auto"` takes the first of these that can be read, and warns what is missing.
+#'   `--export_sce`, without either. `"tsv"`: the calls of `--annotate`, which lack vectors, clones and the class of
+#'   pairing, and show the receptor of its clone for a cell that joined one. `"auto"` takes the first of these
+#'   that can be read, and warns what is missing.
 #'
 #' @return An [AirrvecExperiment], a SingleCellExperiment whose columns are the cells, in the order of the
 #'   samples and of their tables.
@@ -45,7 +46,8 @@ read_airrvec <- function(dir, samples = NULL, columns = NULL, models = NULL,
   if (!is.null(columns)) {
     unknown <- setdiff(columns, names(frame))
     if (length(unknown) > 0) {
-      stop("The results have no column ", toString(unknown), ". They have ", toString(names(frame)), ".", call. = FALSE)
+      known <- if (source == "parquet") parquet_columns(dir, cells$samples) else names(frame)
+      stop("The results have no column ", toString(unknown), ". They have ", toString(known), ".", call. = FALSE)
     }
     frame <- frame[names(frame) %in% c(always, columns)]
   }
@@ -105,6 +107,22 @@ cells_of_parquet <- function(dir, samples, columns, models) {
   list(columns = joined, names = names, vectors = setNames(vectors, toupper(models)), samples = samples)
 }
 
+#' Names of all columns that the cells may have
+#' @noRd
+parquet_columns <- function(dir, samples) {
+  files <- c(
+    file.path(dir, "cells", paste0(samples, ".parquet")), partition_files(file.path(dir, "receptors"), "receptors")[1]
+  )
+  parts <- list(
+    clones = c("clone_id", "clone_size"), clusters = c("cluster_id", "cluster_size"),
+    annotation = c(
+      "call", paste0("call_", c("epitope", "antigen_species", "mhc_a", "probability", "fdr")), "exact_epitope"
+    )
+  )
+  made <- parts[dir.exists(file.path(dir, names(parts)))]
+  unique(c(unlist(lapply(files, parquet_names)), unlist(made, use.names = FALSE)))
+}
+
 #' Names of the cells of a sample: its name and the cell_id, or the row where there is none
 #' @noRd
 sample_cell_names <- function(sample, cell_id) {
@@ -136,7 +154,8 @@ receptor_columns <- function(dir, receptor_id, columns) {
   if (!is.null(columns)) fields <- intersect(fields, columns)
   if (length(fields) == 0) return(list())
   receptors <- bind_rows(lapply(files, read_parquet_columns, c("receptor_id", fields)))
-  as.list(receptors[match(receptor_id, receptors$receptor_id), fields, drop = FALSE])
+  place <- match(receptor_id, receptors$receptor_id)
+  lapply(receptors[fields], `[`, place)
 }
 
 #' Clone, call and cluster of the cells of a sample, as in the objects of --export_sce

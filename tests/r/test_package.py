@@ -11,7 +11,7 @@ TESTS = """
 options(airrvecr.parquet = {parquet})
 library(testthat)
 library(airrvecr)
-results <- test_dir("{tests}", package = "airrvecr", reporter = "check", stop_on_failure = TRUE)
+results <- test_dir("tests", package = "airrvecr", reporter = "check", stop_on_failure = TRUE)
 results <- as.data.frame(results)
 cat("passed", sum(results$passed), "skipped", sum(results$skipped), "\\n")
 """
@@ -41,7 +41,8 @@ for (samples in list(NULL, "labelled")) {
 @pytest.mark.parametrize(("parquet", "least"), [("c('arrow', 'nanoparquet')", 120), ("'none'", 100)])
 def test_its_tests(parquet, least, rscript, package_library, tmp_path):
     """In the image no test is skipped but that of Seurat, which Debian's sid lacks beside arrow."""
-    (tmp_path / "tests.R").write_text(TESTS.format(parquet=parquet, tests=PACKAGE / "tests/testthat"))
+    shutil.copytree(PACKAGE / "tests/testthat", tmp_path / "tests")  # testthat writes there what fails
+    (tmp_path / "tests.R").write_text(TESTS.format(parquet=parquet))
     done = rscript(tmp_path, "tests.R", library=package_library)
     assert done.returncode == 0, done.stdout + done.stderr
     passed, skipped = map(int, re.search(r"passed (\d+) skipped (\d+)", done.stdout).groups())
@@ -50,12 +51,17 @@ def test_its_tests(parquet, least, rscript, package_library, tmp_path):
 
 
 def test_check(rscript, tmp_path):
-    """`R CMD check` without errors, warnings or notes; with vignettes where R has rmarkdown and pandoc."""
+    """
+    `R CMD check` without errors, warnings or notes, but that of suggested packages that are not installed.
+
+    With vignettes where R has rmarkdown and pandoc.
+    """
     shutil.copytree(PACKAGE, tmp_path / "airrvecr")
     (tmp_path / "check.R").write_text(CHECK)
     done = rscript(tmp_path, "check.R")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^Status: OK$", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^Status: (OK|1 NOTE)$", done.stdout, re.MULTILINE), done.stdout
+    assert "Status: OK" in done.stdout or "suggested but not available for checking" in done.stdout
 
 
 def test_cells_are_those_of_the_objects(demo, rscript, package_library):
