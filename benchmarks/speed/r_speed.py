@@ -34,7 +34,7 @@ folder <- commandArgs(TRUE)[1]
 way <- commandArgs(TRUE)[2]
 few <- c("clone_id", "clone_size", "call", "call_epitope", "trb_v_call", "trb_junction_aa")
 read <- function(...) read_airrvec(folder, ...)
-took <- function(code) system.time(code)[["elapsed"]]
+took <- function(code) system.time(code)
 seconds <- switch(way,
   "all columns, vectors" = took(x <- read()),
   "six columns, vectors" = took(x <- read(columns = few)),
@@ -45,13 +45,14 @@ seconds <- switch(way,
   },
   "nearest of ten cells, in the folder" = {
     x <- read_airrvec(folder, "s0", columns = "call")[, 1:10]
-    gc(reset = TRUE)
     took(nearest(x, folder))
   }
 )
 peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
 peak <- as.numeric(gsub("[^0-9]", "", peak)) / 1024
-cat(sprintf('\\n{"wall_s": %.1f, "memory_MB": %.0f}\\n', seconds, peak))
+processor <- seconds[["user.self"]] + seconds[["sys.self"]]
+figures <- '\\n{"wall_s": %.1f, "processor_s": %.1f, "memory_MB": %.0f}\\n'
+cat(sprintf(figures, seconds[["elapsed"]], processor, peak))
 """
 WAYS = (
     "all columns, vectors",
@@ -68,14 +69,13 @@ def parse_args(argv=None):
     parser = results.Parser(__file__, __doc__)
     parser.add_argument("results", type=Path, help="results of a run with --annotate and --cluster")
     parser.add_argument("--cells", type=int, default=1_000_000)
-    parser.add_argument("--folder", type=Path, required=True, help="where the large run is written")
+    parser.add_argument("--folder", type=Path, required=True, help="where the large run is written, or lies")
     parser.add_argument("--rscript", default="Rscript", help="command of an R with airrvecr and arrow")
     return parser.parse_args(argv)
 
 
 def write_run(source: Path, folder: Path, n: int) -> None:
     """Write a run of ``n`` cells in `SAMPLES` samples, of the cells of the run in ``source``."""
-    shutil.rmtree(folder, ignore_errors=True)
     for part in ("pipeline_info", "annotation/reference"):
         shutil.copytree(source / part, folder / part)
     shutil.copy(source / "ro-crate-metadata.json", folder)
@@ -142,9 +142,10 @@ def measured(command: list[str], folder: Path, way: str) -> dict[str, float]:
 
 def main(argv=None):
     args = parse_args(argv)
-    write_run(args.results, args.folder, args.cells)
+    if not (args.folder / "cells").exists():
+        write_run(args.results, args.folder, args.cells)
     (args.folder / "way.R").write_text(SCRIPT)
-    table = results.Table(cells=",", way="", wall_s=".1f", memory_MB=",.0f")
+    table = results.Table(cells=",", way="", wall_s=".1f", processor_s=".1f", memory_MB=",.0f")
     for way in WAYS:
         table.add(cells=args.cells, way=way, **measured(shlex.split(args.rscript), args.folder, way))
     results.write(args, {"ways": table.rows})
