@@ -22,9 +22,8 @@
 #' Results of the demonstration, in small
 #'
 #' Files of a run on some cells of airrvec's demonstration, for examples and tests: 60 cells each of two samples of
-#' 10x Genomics, four donors, the labelled table, calls, clusters, and the benchmark. The receptors are real; the
-#' script `make_extdata.sh` in the folder `scripts` of this package made it, and its sources are in
-#' `assets/README.md` of airrvec.
+#' 10x Genomics, four donors, the labelled table, calls, clusters, and the benchmark. The receptors are real; their
+#' sources and licences are in the folder `extdata` of this package, the script that made it in `scripts`.
 #'
 #' @return The path of the folder.
 #' @examples

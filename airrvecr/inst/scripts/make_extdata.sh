@@ -46,4 +46,6 @@ with open(sys.argv[1]) as crate, open(sys.argv[2], "w") as excerpt:
     graph = [entity for entity in json.load(crate)["@graph"] if entity["@type"] == "PropertyValue"]
     json.dump({"@graph": graph}, excerpt, indent=0)
 END
+# No folder of this machine.
+sed -i "s#$work/##" "$out/pipeline_info/manifest.tsv" "$out/ro-crate-metadata.json"
 du -sb "$out"
