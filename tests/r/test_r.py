@@ -84,7 +84,7 @@ def calls_of(results: Path, samples: list[str]) -> dict[str, list]:
     paths = [results / f"annotation/{sample}.parquet" for sample in samples]
     names = ("epitope", "antigen_species", "mhc_a", "probability", "fdr")
     if not all(path.exists() for path in paths):  # the labelled table
-        n = sum(len(tables.read(results / f"cells/{sample}.parquet", [])) for sample in samples)
+        n = sum(len(tables.read(results / f"cells/{sample}.parquet", ["sample_id"])) for sample in samples)
         return dict.fromkeys(("call", "exact_epitope", *(f"call_{name}" for name in names)), [None] * n)
     calls = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
     columns = {name: calls[name] for name in ("call", "exact_epitope")}
