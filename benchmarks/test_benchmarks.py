@@ -262,6 +262,7 @@ ENTRIES = {
     "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
     "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
     "speed/plans.py": Entry("--run small PLAN TRACE", plans),
+    "speed/r_speed.py": Entry(why_not="it needs R with airrvecr and arrow, and the results of a run"),
     "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),
     "speed/scoring_speed.py": Entry(
         "CELLS RECEPTORS --encoders sceptr,tcrdist --k 1 5 --splits 2 --threads 1", has_rows("encoders", 2)

@@ -28,6 +28,9 @@ def parse_args(argv=None):
     parser.add_argument(
         "--annotation", type=Path, nargs="+", default=[], help="<sample>.parquet: calls of some samples"
     )
+    parser.add_argument(
+        "--annotated", action="store_true", help="the run has calls: cells without any get the columns too"
+    )
     parser.add_argument("--members", type=Path, help="members of the clusters")
     parser.add_argument("--out", type=Path, required=True, help="description of the cells (Parquet)")
     parser.add_argument("--columns", type=Path, help="file for export_sce.R: cells, receptors and vectors")
@@ -66,7 +69,7 @@ def write_description(args: argparse.Namespace) -> None:
             described = with_columns(described, clones)
             # Annotation and clusters know a cell by the receptor with which it counts.
             table = pa.table({"receptor_id": counted_receptors(members_of_sample, table["receptor_id"])})
-        if annotation:
+        if annotation or args.annotated:
             calls = calls_of_cells(table, annotation.get(sample))
             described = with_columns(described, calls)
         if members is not None:

@@ -18,6 +18,7 @@ SOURCES = {
     "nextflow.config": r"^    version +(?:=) '",
     "bin/airrvec/core/version.py": r'^__version__ = "',
     "CITATION.cff": r"^version: ",
+    "airrvecr/DESCRIPTION": r"^Version: ",
 }
 # These may name images, or hold the version of a recipe; `make generated` writes the crate.
 OTHERS = {

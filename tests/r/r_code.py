@@ -34,7 +34,7 @@ write.table(
 cat(ncol(x), ncol(vectors), colnames(vectors)[1], unlist(metadata(x)$airrvec), sep = "\\n")
 """
 
-# What assets/r/match_barcodes.R makes of cases in the folder: <case>.cells.tsv, .names.txt, .samples.R.
+# What airrvecr/R/match_barcodes.R makes of cases in the folder: <case>.cells.tsv, .names.txt, .samples.R.
 MATCHED = """
 arguments <- commandArgs(trailingOnly = TRUE)
 source(arguments[1])
@@ -49,4 +49,13 @@ for (path in list.files(pattern = "names.txt$")) {
     quote = FALSE, row.names = FALSE
   )
 }
+"""
+
+# Objects of two tables in one.
+BOUND = """
+suppressPackageStartupMessages(library(SingleCellExperiment))
+objects <- lapply(commandArgs(trailingOnly = TRUE), readRDS)
+bound <- do.call(cbind, objects)
+stopifnot(ncol(bound) == sum(vapply(objects, ncol, 1L)))
+stopifnot(identical(names(colData(bound)), names(colData(objects[[1]]))))
 """

@@ -6,18 +6,14 @@ made if it is missing.
 """
 
 import csv
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from airrvec.core import tables
 from airrvec.core.vectors import read_receptor_rows
-from airrvec.core.version import __version__
 from airrvec.input import cells
 
 import numpy as np
@@ -25,72 +21,19 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pipeline_runs import ROOT, run_pipeline
-from r_code import DUMP, MATCHED, WITHOUT_ARROW
+from r_code import BOUND, DUMP, MATCHED, WITHOUT_ARROW
 
 sys.path += [str(ROOT / "tests/containers"), str(ROOT / "tests/unit")]
 from barcode_cases import CASES
 from barcode_files import read_results, write_cases
 from cells_for_export import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table, write_inputs
-from engines import MAKE_BASE, REGISTRY, docker_daemon, install, must
+from engines import must
 
-IMAGE = f"{REGISTRY}/airrvec-r:{__version__}"
 SCRIPT = ROOT / "bin" / "export_sce.R"
 VIGNETTE = ROOT / "docs/guides/r.md"
-PACKAGES = ("arrow", "dplyr", "ggplot2", "openssl", "SingleCellExperiment")
 SHEET = pd.read_csv(ROOT / "assets/demo/samplesheet.csv")
 OF_SHEET = sorted(SHEET.loc[SHEET["role"].isna(), "sample"])
 SAMPLES = {"pbmc": ["pbmc"], "labelled": ["labelled"], "all_samples": OF_SHEET}
-
-
-@pytest.fixture(scope="session")
-def image(tmp_path_factory) -> str | None:
-    """None where R itself is here, else the image, with docker's daemon up."""
-    lacking = "quit(status = !all(vapply(commandArgs(TRUE), requireNamespace, TRUE, quietly = TRUE)))"
-    if shutil.which("Rscript") and not subprocess.run(["Rscript", "-e", lacking, *PACKAGES]).returncode:
-        yield None
-        return
-    with docker_daemon(tmp_path_factory.mktemp("docker") / "dockerd.log"):
-        if not must("docker", "images", "--quiet", IMAGE).strip():
-            install("debootstrap")
-            options = must(MAKE_BASE, ROOT / "containers/r/Dockerfile", stderr=None).split()
-            must("make", "image-airrvec-r", f"BUILD_OPTIONS={' '.join(options)}", cwd=ROOT)
-        yield IMAGE
-
-
-@pytest.fixture(scope="session")
-def rscript(image) -> Callable[..., subprocess.CompletedProcess]:
-    """Run Rscript in a folder; what it needs lies there or in the repository."""
-
-    def run(folder: Path, *args: str | Path, locale: str = "C.UTF-8") -> subprocess.CompletedProcess:
-        command = ["Rscript", *map(str, args)]
-        if image:
-            user = f"--user={os.getuid()}:{os.getgid()}"
-            volumes = [f"--volume={folder}:{folder}", f"--volume={ROOT}:{ROOT}:ro"]
-            where = [f"--workdir={folder}", f"--env=LC_ALL={locale}"]
-            command = ["docker", "run", "--rm", "--network=none", user, *volumes, *where, image, *command]
-        env = {**os.environ, "LC_ALL": locale}
-        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def demo(image, tmp_path_factory) -> Path:
-    """Folder of a run of the profile `demo`, whose one process in a container is EXPORT_SCE."""
-    folder = tmp_path_factory.mktemp("demo")
-    config = "docker { enabled = true\n runOptions = '-u $(id -u):$(id -g)' }\n" if image else ""
-    (folder / "r.config").write_text(config)
-    quick = ("--benchmark_splits", "2", "--compare_permutations", "99")
-    run = run_pipeline(folder, "-profile", "demo", *quick, "--export_sce", "-c", "r.config", timeout=1500)
-    assert run.status == 0, run.output
-    # Where docs/guides/r.md looks for them.
-    run.results.rename(folder / "demo")
-    run.results.mkdir()
-    (folder / "demo").rename(folder / "results/demo")
-    assert (
-        "SingleCellExperiment: " in (folder / "results/demo/pipeline_info/software_versions.yml").read_text()
-    )
-    return folder
 
 
 def opened(rscript, folder: Path, rds: Path) -> tuple[np.ndarray, pd.DataFrame, list[str]]:
@@ -139,10 +82,11 @@ def export(rscript, folder: Path, arguments: list[str], *tables_of_cells: Path, 
 def calls_of(results: Path, samples: list[str]) -> dict[str, list]:
     """Column → calls of the samples' cells; epitope and rates only where the receptor is called."""
     paths = [results / f"annotation/{sample}.parquet" for sample in samples]
-    if not all(path.exists() for path in paths):  # the labelled table
-        return {}
-    calls = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
     names = ("epitope", "antigen_species", "mhc_a", "probability", "fdr")
+    if not all(path.exists() for path in paths):  # the labelled table
+        n = sum(len(tables.read(results / f"cells/{sample}.parquet", ["sample_id"])) for sample in samples)
+        return dict.fromkeys(("call", "exact_epitope", *(f"call_{name}" for name in names)), [None] * n)
+    calls = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
     columns = {name: calls[name] for name in ("call", "exact_epitope")}
     columns |= {f"call_{name}": calls[name].where(calls["call"] == "called") for name in names}
     return {
@@ -199,6 +143,12 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     assert_vectors(vectors, np.stack([column.to_numpy() for column in embeddings.columns], axis=1))
     metadata = tables.metadata(results / "embeddings")
     assert said == ["dim_01", *(metadata[key] for key in METADATA)]
+
+
+def test_objects_of_samples_and_of_labelled_receptors_bind(demo, rscript):
+    (demo / "bind.R").write_text(BOUND)
+    done = rscript(demo, "bind.R", *(demo / f"results/demo/r/{name}.rds" for name in ("pbmc", "labelled")))
+    assert done.returncode == 0, done.stderr
 
 
 def test_partitions_make_the_same_object(demo, rscript, tmp_path):
@@ -291,7 +241,7 @@ def test_mistakes_are_said_in_one_sentence(rscript, tmp_path):
 def test_barcodes_are_matched_as_in_python(rscript, tmp_path):
     write_cases(tmp_path)
     (tmp_path / "matched.R").write_text(MATCHED)
-    done = rscript(tmp_path, "matched.R", ROOT / "assets/r/match_barcodes.R")
+    done = rscript(tmp_path, "matched.R", ROOT / "airrvecr/R/match_barcodes.R")
     assert done.returncode == 0, done.stderr
     assert read_results(tmp_path) == {title: names for title, (_, _, names) in CASES.items()}
 
@@ -304,12 +254,12 @@ def test_missing_r_is_said_in_one_sentence(tmp_path):
     assert "ERROR: there is no Rscript. Install R with " in run.output
 
 
-def test_blocks_of_the_vignette_run_and_print_what_they_say(demo, rscript):
+def test_blocks_of_the_vignette_run_and_print_what_they_say(demo, rscript, package_library):
     blocks = re.findall(r"^```r\n(.*?)^```$", VIGNETTE.read_text(), re.DOTALL | re.MULTILINE)
     assert len(blocks) > 10
     code = "".join(blocks)
     (demo / "vignette.R").write_text(code)
-    done = rscript(demo, "vignette.R")
+    done = rscript(demo, "vignette.R", library=package_library)
     assert done.returncode == 0, done.stderr
     printed = [line.rstrip() for line in done.stdout.splitlines()]
     promised = re.findall(r"^# (\[1\] .*)$", code, re.MULTILINE)

@@ -143,7 +143,7 @@ def quietly_read(path) -> pd.DataFrame:
 
 
 def test_r_gives_the_same_reasons():
-    code = (ROOT / "assets/r/match_barcodes.R").read_text()
+    code = (ROOT / "airrvecr/R/match_barcodes.R").read_text()
     reasons = {value for name, value in vars(barcodes).items() if name.isupper() and isinstance(value, str)}
     assert len(reasons) == 7
     assert set(re.findall(r'^  \w+ <- "([^"]+)"$', code, re.MULTILINE)) >= reasons

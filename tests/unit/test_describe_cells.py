@@ -123,6 +123,10 @@ def test_calls_are_those_of_the_cells(tmp_path):
     # What belongs to the best epitope of a cell that is not called is no call.
     assert found == [called, ("no call", *[None] * 5, "Y"), called, (None,) * 7]
 
+    # So that objects of samples and of labelled receptors have the same columns.
+    labelled = described(tmp_path, cells[1], "--annotated")
+    assert [row[name] for row in labelled for name in schema.CELL_CALLS.names] == [None] * 7
+
 
 def test_calls_of_other_cells_are_refused(tmp_path, capsys):
     calls = write_calls(tmp_path, "a", "yx", {})

@@ -12,7 +12,7 @@ from airrvec.core.errors import InputError
 import numpy as np
 import pandas as pd
 
-# Reasons. A test compares them with those of assets/r/match_barcodes.R.
+# Reasons. A test compares them with those of airrvecr/R/match_barcodes.R.
 NO_BARCODE = "the sample has no such barcode"
 OTHER_SUFFIX = "the barcode has another number in the sample"
 NO_SAMPLE = "the name holds no sample, and the cells are of several"

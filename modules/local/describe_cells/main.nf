@@ -7,6 +7,7 @@ process DESCRIBE_CELLS {
     input:
     tuple val(names), path(cells), path(annotation, stageAs: 'annotation/*') // of each sample, or all_samples; [] without calls
     path clones, stageAs: 'clones/*' // [] without samples
+    val annotated // true if a sample of the run has calls: all objects get their columns
     path members, stageAs: 'clusters/*' // [] without clusters
     path receptors, stageAs: 'receptors/*' // [] if no R asks for columns
     path embeddings, stageAs: 'embeddings/*' // the same
@@ -33,7 +34,8 @@ process DESCRIBE_CELLS {
     ${groovy.json.JsonOutput.toJson(options)}
     END_OF_OPTIONS
 
-    describe_cells.py --each options.json ${clones ? '--clones clones' : ''} ${members ? "--members ${members}" : ''} \\
+    describe_cells.py --each options.json ${clones ? '--clones clones' : ''} ${annotated ? '--annotated' : ''} \\
+        ${members ? "--members ${members}" : ''} \\
         ${receptors ? '--receptors receptors --embeddings embeddings' : ''} \\
         --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}

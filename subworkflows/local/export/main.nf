@@ -47,6 +47,7 @@ workflow EXPORT {
         DESCRIBE_CELLS(
             alone.mix(all),
             clones.toList().map { tables -> tables.flatten() },
+            results.calls.count().map { n -> n > 0 },
             members,
             settings.export_sce ? receptors : [],
             settings.export_sce ? embeddings : [],
@@ -67,7 +68,7 @@ workflow EXPORT {
         versions = versions.mix(EXPORT_ANNDATA.out.versions)
     }
     if (settings.export_sce) {
-        functions = file("${projectDir}/assets/r/match_barcodes.R", glob: false)
+        functions = file("${projectDir}/airrvecr/R/match_barcodes.R", glob: false)
         columns = DESCRIBE_CELLS.out.columns.flatMap { _names, files -> files instanceof List ? files : [files] }
         EXPORT_SCE(columns.map { file -> [file.name.replaceFirst(/\.columns\.bin$/, ''), file] }, functions) // one task per sample
         asked = asked.mix(named(exported, 'rds'))

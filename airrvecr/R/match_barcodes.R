@@ -1,21 +1,25 @@
-# Cells of airrvec's tables for the names of cells in an object of gene expression, in base R.
-#
-#   source("results/r/match_barcodes.R")
-#   found <- match_barcodes(colnames(seurat), colData(readRDS("results/r/all_samples.rds")))
-#
-# names    Names of cells, such as colnames(seurat).
-# cells    A table of airrvec with cell_id, one row per cell, of one sample or of several with sample_id.
-# samples  The sample of all names, or prefix, suffix or number = sample, such as c("1" = "pbmc", "2" = "csf")
-#          for objects that Seurat has merged.
-#
-# Two names of a barcode are the same with and without the number of the library (-1), written -1, _1 or .1; two
-# different numbers are never the same. The sample is read from what stands before the barcode
-# (pbmc_AAACCTGAGAGTGAGA-1) or after it (AAACCTGAGAGTGAGA-1-pbmc), and from numbers if `samples` explains them.
-# Nothing is guessed: a name that fits no cell or several cells gets none.
-#
-# Returns a data.frame, one row per name: `match` (matched, unmatched, ambiguous), `match_reason` (NA if matched),
-# then the columns of `cells`, NA if not matched. It has the names as row names, if each occurs once. A warning
-# gives the numbers of names without a cell, and why. airrvec.match_barcodes does the same in Python.
+#' Find the cell of each barcode
+#'
+#' In base R alone: a run with `--export_sce` writes this file as `r/match_barcodes.R`, to be read with `source()`.
+#' [add_airrvec()] uses it.
+#'
+#' Two names of a barcode are the same with and without the number of the library (-1), written -1, _1 or .1; two
+#' different numbers are never the same. The sample is read from what stands before the barcode
+#' (pbmc_AAACCTGAGAGTGAGA-1) or after it (AAACCTGAGAGTGAGA-1-pbmc), and from numbers if `samples` explains them.
+#' Nothing is guessed: a name that fits no cell or several cells gets none.
+#'
+#' @param names Names of cells, such as `colnames(seurat)`.
+#' @param cells A table of airrvec with `cell_id`, one row per cell, of one sample or of several with `sample_id`, such
+#'   as the `colData` of an object of `--export_sce`.
+#' @param samples The sample of all names, or prefix, suffix or number = sample, such as `c("1" = "pbmc", "2" = "csf")`
+#'   for objects that Seurat has merged.
+#' @return A data.frame, one row per name: `match` (matched, unmatched, ambiguous), `match_reason` (NA if matched),
+#'   then the columns of `cells`, NA if not matched. It has the names as row names, if each occurs once. A warning
+#'   gives the numbers of names without a cell, and why. `airrvec.match_barcodes` does the same in Python.
+#' @examples
+#' cells <- data.frame(sample_id = "pbmc", cell_id = c("AAACCTGAGAGTGAGA-1", "AAACCTGAGGCATTGG-1"), clone_size = 1:2)
+#' match_barcodes(c("gex_AAACCTGAGGCATTGG", "gex_AAACCTGAGAGTGAGA"), cells, samples = c(gex = "pbmc"))
+#' @export
 match_barcodes <- function(names, cells, samples = NULL) {
   no_barcode <- "the sample has no such barcode"
   other_suffix <- "the barcode has another number in the sample"

@@ -1,0 +1,4 @@
+library(testthat)
+library(airrvecr)
+
+test_check("airrvecr")
