@@ -11,7 +11,7 @@ import process_state
 TURNS = (
     (
         *("pipeline/test_bystanders.py", "pipeline/test_canaries.py", "pipeline/test_kept_calibrations.py"),
-        *("pipeline/test_lock.py", "pipeline/test_retries.py"),
+        *("pipeline/test_lock.py", "pipeline/test_retries.py", "pipeline/test_own_loss.py"),
     ),
     (
         *("pipeline/test_earlier_runs.py", "pipeline/test_cloud.py", "pipeline/test_odd_values.py"),

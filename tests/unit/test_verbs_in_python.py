@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import re
 import runpy
 import warnings
 
@@ -57,6 +58,10 @@ def test_the_table_of_verbs_is_that_of_today():
     written = runpy.run_path(str(ROOT / "docs/interfaces.py"))
     assert written["problems"]() == []
     assert written["with_table"](page) == page  # else: make generated
+    exported = re.findall(
+        r"^export(?:Methods)?\((.+)\)$", (ROOT / "airrvecr/NAMESPACE").read_text(), re.MULTILINE
+    )
+    assert {name for _, _, names in written["ROWS"].values() for name in names} <= {*exported}
 
 
 @pytest.mark.parametrize(
