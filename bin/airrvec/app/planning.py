@@ -181,8 +181,9 @@ def plan(
     receptor_bytes = work["receptors"] * BYTES_PER_RECEPTOR
     sample_bytes = work["cells"] * BYTES_PER_CELL + receptor_bytes
     together = len(samples) > bool(encoders)
-    annotating = ceil(work["cells of samples"] * BYTES_PER_CELL / BYTES_ANNOTATED)
-    annotating = min(len(samples) - bool(encoders), max(1, annotating))
+    annotating = _batches(
+        [table.cells * BYTES_PER_CELL for table in samples[: len(samples) - bool(encoders)]]
+    )
     work["references of all tasks"] = work["references"] * annotating
 
     def exporting(name: str) -> int:
@@ -217,6 +218,16 @@ def _annotation(tables: int, work: Work, annotating: int) -> list[tuple]:
         ("CALIBRATE_ANNOTATION", 1, None),
         ("ANNOTATE_RECEPTORS", annotating, None),
     ]
+
+
+def _batches(sizes: list[float]) -> int:
+    """Return the tasks of samples, in their order, of at most `BYTES_ANNOTATED` of cells, or one sample."""
+    tasks, filled = 0, BYTES_ANNOTATED
+    for size in sizes:
+        if filled + size > BYTES_ANNOTATED:
+            tasks, filled = tasks + 1, 0.0
+        filled += size
+    return tasks
 
 
 def _work(
