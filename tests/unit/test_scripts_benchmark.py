@@ -97,14 +97,14 @@ def test_splits_and_scores_give_the_auroc_again(script, labelled):
     auroc, splits, receptors, scores = (tables.read(f"{name}.parquet").to_pandas() for name in names)
     assert tables.arrow_schema("scores.parquet").equals(schema.SCORES)
     keys = ["encoder", "rule", "chains", "excluded", "epitope", "k", "split"]
-    assert {*scores.groupby(keys).groups} == {*auroc.groupby(keys).groups}
+    scored, references_of = scores.groupby(keys), splits.groupby(["epitope", "k", "split"])
+    assert {*scored.groups} == {*auroc.groupby(keys).groups}
     for values, row in [*auroc.groupby(keys)][::37]:
-        part = scores[(scores[keys] == list(values)).all(axis=1)]
+        part = scored.get_group(values)
         again = roc_auc_score(part["positive"], -part["score"])
         assert again == pytest.approx(row["auroc"].item(), abs=1e-6)
         epitope, k = values[4:6]
-        is_split = (splits[["epitope", "k", "split"]] == list(values[4:])).all(axis=1)
-        references = splits.loc[is_split, "receptor_id"]
+        references = references_of.get_group(values[4:])["receptor_id"]
         assert len(references) == k
         assert not {*references} & {*part["receptor_id"]}
         binders = receptors.loc[receptors["epitope"] == epitope, "receptor_id"]
