@@ -196,7 +196,7 @@ END = "\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n"
 # Page → number of its blocks, and of prints whose output it shows.
 PAGES = {
     "README.md": (1, 0),
-    "docs/guides/python.md": (23, 12),
+    "docs/guides/python.md": (23, 13),
     "docs/output.md": (2, 0),
     "docs/explanations/receptor_id.md": (1, 1),
 }
