@@ -47,5 +47,5 @@ with open(sys.argv[1]) as crate, open(sys.argv[2], "w") as excerpt:
     json.dump({"@graph": graph}, excerpt, indent=0)
 END
 # No folder of this machine.
-sed -i "s#$work/##" "$out/pipeline_info/manifest.tsv" "$out/ro-crate-metadata.json"
+sed -i "s#$work/##; s#\"$HOME/#\"~/#" "$out/pipeline_info/manifest.tsv" "$out/ro-crate-metadata.json"
 du -sb "$out"

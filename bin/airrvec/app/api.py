@@ -1,6 +1,5 @@
 """Functions for notebooks: ``airrvec.read``, ``airrvec.embed`` and ``airrvec.nearest``."""
 
-import os
 import tempfile
 import warnings
 from collections import Counter
@@ -12,6 +11,7 @@ from airrvec.app import frames, memory
 from airrvec.app.memory import Cells, Frame, Paths, Tables
 from airrvec.core import schema
 from airrvec.core.errors import InputError, require_at_least_one, require_choice
+from airrvec.core.runtime import chosen_threads
 from airrvec.core.settings import SETTINGS
 from airrvec.core.vectors import ATTRIBUTE
 from airrvec.core.version import __version__
@@ -114,7 +114,7 @@ def _sources(path: Paths, format: str | None, column_map: ColumnMap | None, spec
     from airrvec.app import verb_files, verb_options
     from airrvec.input.samplesheet.sheet import is_samplesheet
 
-    paths = [Path(path)] if isinstance(path, str | Path) else [Path(part) for part in path]
+    paths = memory.paths_of(path)
     if len(paths) == 1 and not (paths[0].is_file() and is_samplesheet(paths[0])):
         source = reading.open_chains(paths[0], format, column_map)
         return [(source, {"sample_id": paths[0].name.split(".")[0], "species": species})]
@@ -228,7 +228,7 @@ def embed(
     data: Any = receptors
     data = data.copy() if copy and hasattr(data, "obsm") else data
     vectors = _embedded(data, encoder)
-    cells = None if isinstance(data, Mapping) or memory.are_paths(data) else memory.cells_of(data)
+    cells = memory.cells_of(data)
     if cells is None:
         return vectors
     cells.obsm[f"X_{encoder.loaded.name}"] = vectors.filter(like="dim_").to_numpy(np.float32)
@@ -246,8 +246,7 @@ def _described(known: Mapping[str, Any], about: dict[str, Any]) -> dict[str, Any
 
 
 def _encoder(model: str | Path, device: str, precision: str, threads: int | None) -> Sceptr:
-    n_threads = (os.cpu_count() or 1) if threads is None else threads
-    require_at_least_one("threads", n_threads)
+    n_threads = chosen_threads(threads)
     if not isinstance(model, str | Path):
         raise InputError(f"model is a {type(model).__name__}, and must be a name or the folder of a model")
     return Sceptr(str(model), device=device, precision=precision, threads=n_threads)
@@ -350,9 +349,8 @@ def nearest(
     3     b         c     2     0.632
     5     c         b     2     0.632
     """
-    n_threads = (os.cpu_count() or 1) if threads is None else threads
-    for name, number in (("k", k), ("threads", n_threads)):
-        require_at_least_one(name, number)
+    require_at_least_one("k", k)
+    n_threads = chosen_threads(threads)
     settings = (model, device, precision, threads)
     is_same = queries is references
     queries = _with_vectors(queries, "queries", settings)
@@ -380,7 +378,7 @@ def _with_vectors(data: Any, role: str, settings: tuple[Any, ...]) -> pd.DataFra
         return _embedded(data, _encoder(*settings)) if has_junctions and "dim_01" not in data else data
     if isinstance(data, np.ndarray | pd.Series | int | float):
         raise InputError(f"the {role} are a {type(data).__name__}, not a DataFrame", fix=frames.FIX)
-    cells = None if isinstance(data, Mapping) or memory.are_paths(data) else _cells_with_vectors(data)
+    cells = _cells_with_vectors(data)
     encoder = _encoder(*settings)
     key = f"X_{encoder.loaded.name}"
     if cells is None or key not in cells.obsm:

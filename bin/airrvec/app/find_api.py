@@ -1,6 +1,5 @@
 """Function for notebooks: ``airrvec.find``."""
 
-import os
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -12,7 +11,8 @@ from airrvec.app.finding import find as find_queries
 from airrvec.app.places import default_index
 from airrvec.app.queries import from_normalised, read_queries
 from airrvec.core import schema
-from airrvec.core.errors import require_at_least_one, require_choice
+from airrvec.core.errors import require_choice
+from airrvec.core.runtime import chosen_threads
 
 import numpy as np
 import pandas as pd
@@ -89,8 +89,7 @@ def find(
     >>> hits[["rank", "receptor", "distance", "samples"]]  # doctest: +SKIP
     """
     search = Search(k, radius, chains, exact)
-    n_threads = (os.cpu_count() or 1) if threads is None else threads
-    require_at_least_one("threads", n_threads)
+    n_threads = chosen_threads(threads)
     require_choice("species", species, schema.SPECIES)
     labels: pd.Index | None = None
     if not isinstance(queries, str | Path):

@@ -105,6 +105,13 @@ def are_paths(data: object) -> bool:
     return isinstance(data, list | tuple) and bool(data) and all(isinstance(x, str | Path) for x in data)
 
 
+def paths_of(data: Any) -> list[Path]:
+    """Return the paths of files that a caller names."""
+    if data is None:
+        return []
+    return [Path(data)] if isinstance(data, str | Path) else [Path(part) for part in data]
+
+
 def cells_of(data: Any) -> Any:
     """
     Return AnnData, or the modality of MuData, with chains; None if data are neither.

@@ -103,7 +103,7 @@ def _place(data: object, options: Any, folder: Path) -> pd.DataFrame | None:
         options.column_map = _written_map(options.column_map, folder)
     options.column_map = options.column_map and Path(options.column_map)
     if memory.are_paths(data) or (data is None and options.verb == "pretrain"):
-        options.tables = paths_of(data)
+        options.tables = memory.paths_of(data)
         return None
     if options.format or options.column_map:
         raise InputError("format and column_map are of files, and the input is in memory")
@@ -123,18 +123,11 @@ def _written_map(column_map: Mapping[str, Any], folder: Path) -> Path:
     return path
 
 
-def paths_of(data: Any) -> list[Path]:
-    """Return the paths of files that a caller names."""
-    if data is None:
-        return []
-    return [Path(data)] if isinstance(data, str | Path) else [Path(part) for part in data]
-
-
 @contextmanager
 def reference_paths(reference: Any) -> Iterator[list[Path]]:
     """Yield the files and folders of a reference, written to a temporary folder if it is in memory."""
     if memory.are_paths(reference):
-        yield paths_of(reference)
+        yield memory.paths_of(reference)
         return
     with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
         if hasattr(reference, "merged"):  # `airrvec.app.results.Reference`

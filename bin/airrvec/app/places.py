@@ -1,4 +1,4 @@
-"""Where the scripts and the presets are: next to the library in a checkout, and inside it once installed."""
+"""Where the scripts are: next to the library in a checkout, and inside it once installed."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 _LIBRARY = Path(__file__).parents[1]
 INSTALLED = (_LIBRARY / "scripts").is_dir()
 SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
-PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"
 
 
 def default_index() -> Path:

@@ -173,17 +173,15 @@ def plan(
         ``seconds_each`` are those of one core. Times are null for processes without a cost in
         `airrvec.app.costs`: training and the paper's analyses depend on their settings.
     """
-    work = _work(samples, list(references) or samples[-1:], bool(encoders), annotation)
+    unlabelled = samples[: len(samples) - bool(encoders)]
+    work = _work(samples, unlabelled, list(references) or samples[-1:], annotation)
     dimensions = model if isinstance(model, int) else DIMENSIONS.get(model, 64)
     shards = partitions * max(1, ceil(work["tokens"] / partitions / shard_tokens))
     work["tokens"] = costs.tokens_at_64_dimensions(work["tokens"], dimensions)
     vector_bytes = work["receptors"] * (BYTES_PER_DIMENSION * dimensions + 13)
     receptor_bytes = work["receptors"] * BYTES_PER_RECEPTOR
     sample_bytes = work["cells"] * BYTES_PER_CELL + receptor_bytes
-    together = len(samples) > bool(encoders)
-    annotating = _batches(
-        [table.cells * BYTES_PER_CELL for table in samples[: len(samples) - bool(encoders)]]
-    )
+    annotating = _batches([table.cells * BYTES_PER_CELL for table in unlabelled])
     work["references of all tasks"] = work["references"] * annotating
 
     def exporting(name: str) -> int:
@@ -199,7 +197,7 @@ def plan(
         *((name, 1, None) for name in trained),
         ("EMBED_RECEPTORS", shards, vector_bytes),
         *([("MERGE_EMBEDDINGS", partitions, vector_bytes)] if shards > partitions else []),
-        *((name, exporting(name) + (name in TOGETHER and together), None) for name in exports),
+        *((name, exporting(name) + (name in TOGETHER and bool(unlabelled)), None) for name in exports),
         *([("BENCHMARK_FEWSHOT", encoders, None), ("SUMMARISE_FEWSHOT", 1, None)] if encoders else []),
         *(_annotation(annotation["tables"], work, annotating) if annotation else []),
         *([("DESCRIBE_GAMMA_DELTA", 1, None)] if work["γδ cells"] else []),
@@ -231,14 +229,16 @@ def _batches(sizes: list[float]) -> int:
 
 
 def _work(
-    samples: list[TableEstimate], references: list[TableEstimate], labelled: bool, annotation: dict | None
+    samples: list[TableEstimate],
+    unlabelled: list[TableEstimate],
+    references: list[TableEstimate],
+    annotation: dict | None,
 ) -> dict[str, float]:
     """Return how much there is of what the processes work on, by the units of `airrvec.app.costs`."""
 
     def total(tables: list[TableEstimate], name: str) -> float:
         return sum(getattr(table, name) for table in tables)
 
-    unlabelled = samples[: len(samples) - labelled]
     groups = len(frozenset().union(*(table.groups for table in samples)))
     calibrated = total(references, "receptors") + (annotation or {}).get("background_receptors", 0)
     return {

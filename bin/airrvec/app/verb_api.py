@@ -1,6 +1,6 @@
 """Functions for notebooks: ``airrvec.annotate``, ``reference``, ``clones``, ``cluster`` and ``compare``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -98,7 +98,7 @@ def annotate(
     for name in ("data", "reference", "prefix", "columns", "copy"):
         del arguments[name]
     data = data.copy() if copy and hasattr(data, "obsm") else data  # type: ignore[union-attr]
-    cells = None if isinstance(data, Mapping) or memory.are_paths(data) else memory.cells_of(data)
+    cells = memory.cells_of(data)
     names = {} if cells is None else _new_columns(cells, prefix, columns, overwrite)
     with (
         reference_paths(reference) as paths,

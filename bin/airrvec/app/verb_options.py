@@ -10,20 +10,14 @@ from airrvec.annotation import kept_calibrations
 from airrvec.app import columns, find_verbs
 from airrvec.core import schema, settings
 from airrvec.core.errors import InputError, require_at_least_one
+from airrvec.core.runtime import chosen_threads
 from airrvec.core.script import at_least, named_path
 from airrvec.core.settings import SETTINGS
 
 DEFAULT_MODEL = SETTINGS["model"].default
 _TRAINING = (
-    *(
-        "train_steps",
-        "train_batch_size",
-        "train_devices",
-        "train_precision",
-        "train_callbacks",
-        "train_logger",
-    ),
-    *("device", "seed"),
+    *("train_steps", "train_batch_size", "train_devices", "train_precision", "train_callbacks"),
+    *("train_logger", "device", "seed"),
 )
 _GROUPS = ("model", "device", "precision", "clone_by", "cluster_chance", "background")
 _CONDITIONS = ("compare_by", "compare_within", "compare_permutations", "seed")
@@ -153,8 +147,8 @@ def checked(verb: str, arguments: dict[str, Any]) -> argparse.Namespace:
         if name == "column_map" and isinstance(options[name], Mapping):
             continue
         options[name] = settings.checked(name, options[name])
-    options["threads"] = (os.cpu_count() or 1) if options["threads"] is None else options["threads"]
-    for name in ("threads", "k", "checkpoint_every"):
+    options["threads"] = chosen_threads(options["threads"])
+    for name in ("k", "checkpoint_every"):
         if options.get(name) is not None:
             require_at_least_one(name, options[name])
     for name in ("format", "hla", "name"):

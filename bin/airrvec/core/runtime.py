@@ -7,8 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 
+from airrvec.core.errors import require_at_least_one
+
 import pyarrow as pa
 from threadpoolctl import ThreadpoolController
+
+
+def chosen_threads(threads: int | None) -> int:
+    """Return the number of threads that a caller gives, at least 1; by default one per processor."""
+    number = (os.cpu_count() or 1) if threads is None else threads
+    require_at_least_one("threads", number)
+    return number
 
 
 def limit_threads(n: int, *, loops: int | None = None) -> None:

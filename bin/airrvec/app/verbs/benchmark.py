@@ -10,13 +10,6 @@ from airrvec.core.errors import InputError
 from airrvec.encoders import require_known
 from airrvec.evaluation import training_labels
 
-_SETTINGS = (
-    *("hub_cache", "benchmark_k", "benchmark_splits", "benchmark_min_positives", "benchmark_rules"),
-    *("benchmark_chains", "benchmark_test_sets", "benchmark_with_excluded", "benchmark_scores"),
-    "exclude_references",
-    *("background", "device", "seed", "threads"),
-)
-
 
 def benchmark(work: Work) -> None:
     """Measure each encoder on the same splits of the labelled table, and summarise."""
@@ -32,10 +25,11 @@ def benchmark(work: Work) -> None:
         raise InputError("two --encoders have the same name", fix="Rename the file or folder of one")
     lists = [Path(encoder, training_labels.FILE_NAME) for encoder in encoders]
     trained_on = [path for path in lists if path.is_file()]
+    settings = (*work.settings("model", "encoders"), *work.words("threads"))
     for encoder, name in names.items():
         at_work.run(
             "benchmark_fewshot",
-            *(*labelled, "--encoder", encoder, "--name", name, *work.words(*_SETTINGS)),
+            *(*labelled, "--encoder", encoder, "--name", name, *settings),
             *(["--trained-on", *trained_on] if trained_on else []),
             *("--outdir", work.folder),
         )

@@ -10,11 +10,6 @@ from airrvec.core.errors import InputError, require_extra
 from airrvec.core.tables import named_rows
 from airrvec.training import presets
 
-_TRAINING = (
-    *("train_steps", "train_batch_size", "train_devices", "train_precision", "train_callbacks"),
-    *("train_logger", "device", "seed", "threads", "checkpoint_every"),
-)
-
 
 def finetune(work: Work) -> None:
     """Fine-tune a model on the labelled table, and measure it before and after."""
@@ -22,14 +17,8 @@ def finetune(work: Work) -> None:
     preset = presets.find(work.options.finetune_preset)
     presets.load(preset).changed(loss=work.options.finetune_loss).check_finetuning()
     labelled = work.labelled_table()
-    settings = (
-        "finetune_loss",
-        "finetune_split",
-        "finetune_per_epitope",
-        "finetune_min_receptors",
-        "exclude_references",
-    )
-    at_work.run("finetune", *labelled, *work.words("model", *settings), *_training(work, preset))
+    settings = work.settings("finetune_preset")
+    at_work.run("finetune", *labelled, *settings, *_training(work, preset))
     work.said = auroc_lines(work.results / "specificity.parquet")
     work.said.append(f"model: {work.place / verb_files.model_name(work.options)}")
 
@@ -57,14 +46,14 @@ def pretrain(work: Work) -> None:
         at_work.run("synthesise_receptors", *words)
     else:
         receptors = work.collected([path for _, _, path in work.normalised(work.folder)])
-    options = (*["--synthetic"] * bool(synthetic), *work.words("pretrain_loss"))
+    options = (*["--synthetic"] * bool(synthetic), *work.settings("synthetic_receptors"))
     at_work.run("pretrain", receptors, *options, *_training(work, preset))
 
 
 def _training(work: Work, preset: Path) -> tuple:
     """Claim the folder of checkpoints; return the words that both scripts take."""
-    claimed = verb_files.checkpoints(work.options)
-    claimed.claim()
+    verb_files.checkpoints(work.options).claim()
     folder = work.options.checkpoints or work.options.outdir / "checkpoints"
     name = ("--name", verb_files.model_name(work.options), "--preset", preset)
-    return (*name, *work.words(*_TRAINING), "--checkpoints", folder, "--outdir", work.results)
+    common = work.words("threads", "checkpoint_every")
+    return (*name, *common, "--checkpoints", folder, "--outdir", work.results)

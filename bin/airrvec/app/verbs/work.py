@@ -8,6 +8,7 @@ from pathlib import Path
 
 from airrvec.app import verb_files
 from airrvec.app.places import SCRIPTS
+from airrvec.app.verb_options import SETTINGS_OF_VERBS
 from airrvec.core.errors import InputError
 from airrvec.core.progress import reported
 from airrvec.core.schema.gamma_delta import FOLDER, NOT_LEARNT
@@ -76,6 +77,10 @@ class Work:
             if value is not None and value is not False:
                 words += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
         return words
+
+    def settings(self, *but: str) -> list:
+        """Return the settings of the verb as words for a script, but those that it takes in another way."""
+        return self.words(*(name for name in SETTINGS_OF_VERBS[self.options.verb] if name not in but))
 
     def normalised(self, outdir: Path) -> list[tuple]:
         """
