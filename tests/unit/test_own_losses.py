@@ -226,7 +226,13 @@ def test_a_logger_that_is_none_is_refused(logger, problem, tmp_path):
         loggers.load(logger, tmp_path)
 
 
-def test_training_leaves_the_warnings_of_the_process_as_they_were(data, tmp_path):
+@pytest.mark.parametrize("slurm", [False, True])
+def test_training_leaves_the_warnings_of_the_process_as_they_were(slurm, data, tmp_path, monkeypatch):
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    if slurm:
+        (folder / "srun").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(folder))
     level = logging.getLogger("lightning.pytorch").level
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")

@@ -149,6 +149,8 @@ NEEDLESS = (
     r".*your dataloader is not resumable",
     r".*isinstance\(treespec, LeafSpec\)",
     r".*does not have many workers",
+    # Lightning hints at it wherever Slurm is installed.
+    r"The `srun` command is available",
 )
 
 
