@@ -65,6 +65,7 @@ def main(argv=None):
                     **{"contrast_of_words": words, "contrast_of_legends": plots},
                 )
                 if args.pictures:
+                    args.pictures.mkdir(parents=True, exist_ok=True)
                     path = args.pictures / f"{args.name}_{width}_{theme}.png"
                     page.screenshot(path, whole=False)
                     Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
