@@ -1,4 +1,4 @@
-"""Tables of predictors of binding, as docs/guides/other_pipelines.md reads them: the pairs that bind are labels."""
+"""Tables of predictors of binding, as docs/guides/other_pipelines.md reads them: binders are labels."""
 
 import re
 
