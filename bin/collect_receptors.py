@@ -27,7 +27,7 @@ def parse_args(argv=None):
 
 
 def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.DuckDBPyRelation:
-    """Return each receptor of the files once, with the number of samples that contain its clonotype."""
+    """Return each receptor of the files once, its genes, and the number of samples with its clonotype."""
     columns = ", ".join(schema.RECEPTORS.names)
     occurrences = reduce(
         duckdb.DuckDBPyRelation.union,
@@ -45,7 +45,8 @@ def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.
     # A receptor may be in several parts of a sample.
     n_samples = occurrences.aggregate("clonotype_id, count(DISTINCT sample) AS n_samples")
     receptors = occurrences.project(columns).distinct().set_alias("receptors")
-    return receptors.join(n_samples.set_alias("counted"), "clonotype_id")
+    genes = ", ".join(f"split_part({call}, '*', 1) AS {gene}" for gene, call in schema.GENES.items())
+    return receptors.join(n_samples.set_alias("counted"), "clonotype_id").project(f"*, {genes}")
 
 
 def first_of_clonotypes(receptors: pa.Table, before: str | None) -> np.ndarray:

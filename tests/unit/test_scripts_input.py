@@ -157,7 +157,11 @@ def test_collected_receptors_are_distinct_sorted_and_unchanged(script, samples, 
     every = {
         receptor["receptor_id"]: receptor for path in paths for receptor in tables.read(path).to_pylist()
     }
-    assert collected.drop("n_samples").to_pylist() == [every[receptor] for receptor in ids]
+    assert collected.select(schema.RECEPTORS.names).to_pylist() == [every[receptor] for receptor in ids]
+    rows = collected.to_pylist()
+    assert ("TRBV2*01", "TRBV2") in {(row["trb_v_call"], row["trb_v_gene"]) for row in rows}
+    for gene, call in schema.GENES.items():
+        assert [row[gene] for row in rows] == [row[call] and row[call].split("*")[0] for row in rows]
     pair = receptor_id("homosapiens", *ALPHA, *BETA)
     assert every[pair]["tra_junction_aa"] == collected["tra_junction_aa"][ids.index(pair)].as_py()
 
@@ -240,7 +244,7 @@ def test_shards_cover_the_receptors_exactly(tokens, n_shards, script, samples, t
     shards = [tables.read(tmp_path / "out" / name) for name in names]
     assert all(shard.schema == schema.RECEPTORS for shard in shards)
     collected = tables.read(tmp_path / "out/receptors_0003.parquet")
-    assert pa.concat_tables(shards).equals(collected.drop("n_samples"))
+    assert pa.concat_tables(shards).equals(collected.select(schema.RECEPTORS.names))
     assert pa.concat_tables(shards)["receptor_id"].to_pylist() == ids
 
 

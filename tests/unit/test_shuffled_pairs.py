@@ -48,7 +48,7 @@ def table_of(*rows) -> pa.Table:
         *[[f"{number:024}" for number in range(len(rows))]] * 2,
         *zip(*((s, *a, *b) for s, a, b in rows), strict=True),
     ]
-    given = [*columns, ["any"] * len(rows), [None] * len(rows), [1] * len(rows)]
+    given = [*columns, ["any"] * len(rows), [None] * len(rows), [1] * len(rows), *[[None] * len(rows)] * 4]
     return pa.table([pa.array(column) for column in given], names=schema.COLLECTED_RECEPTORS.names).cast(
         schema.COLLECTED_RECEPTORS
     )

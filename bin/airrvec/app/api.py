@@ -35,10 +35,6 @@ Precision: TypeAlias = Literal["auto", "fp32", "bf16"]
 # Field of airrvec → column of the table; "only" → the rows to read.
 ColumnMap: TypeAlias = Mapping[str, str | dict[str, Any]]
 
-GENES = {
-    schema.field(locus, f"{s}_gene"): schema.field(locus, f"{s}_call") for locus in schema.LOCI for s in "vj"
-}
-
 
 def read(
     path: Paths,
@@ -137,7 +133,7 @@ def _sources(path: Paths, format: str | None, column_map: ColumnMap | None, spec
 def _frame(result: Normalised) -> pd.DataFrame:
     """Return the cells of a table with their receptors, and their genes without alleles."""
     table = cell_tables.join_receptors(result.cells, result.receptors.take(_rows(result)))
-    for name, call in GENES.items():
+    for name, call in schema.GENES.items():
         if name not in table.column_names:
             table = table.append_column(name, pc.replace_substring_regex(table[call], r"\*.*", ""))
     return frames.from_table(table)

@@ -114,6 +114,7 @@ from airrvec.core.schema.words import (
     EXTRA_VDJ,
     EXTRA_VJ,
     GAMMA_DELTA,
+    GENES,
     KEPT_FIELDS,
     LABELS,
     LOCI,

@@ -14,7 +14,7 @@ from airrvec.core.schema.shared import (
     SAMPLE_ID,
     SPECIES_COLUMN,
 )
-from airrvec.core.schema.words import CHAIN_FIELDS, KEPT_FIELDS, LABELS, RECEPTOR_FIELDS, raw, strings
+from airrvec.core.schema.words import CHAIN_FIELDS, GENES, KEPT_FIELDS, LABELS, RECEPTOR_FIELDS, raw, strings
 
 import pyarrow as pa
 
@@ -48,9 +48,13 @@ COLLECTED_RECEPTORS = published(
     string("chain_pairing", "`single pair`, `orphan VJ` (only α) or `orphan VDJ` (only β)"),
     INNATE_LIKE,
     int32("n_samples", "Number of samples with this clonotype. 0 if only the labelled table has it."),
+    *(
+        string(gene, f"`{call}` without its allele", null="no such chain, or unknown")
+        for gene, call in GENES.items()
+    ),
 )
 # Receptors of a part of a run, which are not counted yet.
-RECEPTORS = pa.schema(list(COLLECTED_RECEPTORS)[:-1])
+RECEPTORS = pa.schema(column for column in COLLECTED_RECEPTORS if column.name not in ("n_samples", *GENES))
 
 SECOND_ALPHA = tuple(
     string(

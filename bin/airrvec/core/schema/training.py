@@ -1,6 +1,7 @@
 """Schemas of the tables of training and fine-tuning."""
 
 from airrvec.core.schema.published import TABLES, float64, int32, int64, published, string
+from airrvec.core.schema.receptors import RECEPTORS
 from airrvec.core.schema.shared import AUROC_COLUMN, CLONOTYPE_ID, RECEPTOR_ID
 
 _STEP = int64("step", "Steps done, from 1; 0 is validation before the first step")
@@ -46,7 +47,7 @@ TRAINING_LABELS = published(
     "models/<name>/training_labels.parquet",
     "After fine-tuning: one row per clonotype and epitope that this model, or the one it started from, was"
     " trained on.",
-    *TABLES["receptors"].columns[:-1],
+    *(column for column in TABLES["receptors"].columns if column.name in RECEPTORS.names),
     string("epitope", "Epitope of the clonotype"),
     string("part", "`train`, or `validation`, which chose the weights"),
 )

@@ -127,6 +127,10 @@ def field(locus: str, name: str) -> str:
     return f"{locus.lower()}_{name}"
 
 
+# Gene without allele → the call that it comes from.
+GENES = {field(locus, f"{s}_gene"): field(locus, f"{s}_call") for locus in LOCI for s in "vj"}
+
+
 def raw(name: str) -> str:
     """Return the column with the input's spelling of a field, e.g. ``tra_v_call_raw``."""
     return f"{name}_raw"
