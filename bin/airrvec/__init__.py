@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 else:
 
     def __dir__():
-        """Return all names, those that are imported on first use among them."""
-        return sorted({*globals(), *__all__})
+        """Return the names to use, which are imported on first use."""
+        return sorted(__all__)
 
     def __getattr__(name: str):
         """Import a function on first use."""

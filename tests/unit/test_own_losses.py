@@ -218,7 +218,7 @@ def test_tensorboard_and_mlflow_have_every_step(data, tmp_path, monkeypatch):
     ("logger", "problem"),
     [
         ("wandb", "no logger 'wandb'. Give tensorboard or mlflow"),
-        ([3], "the logger is a int, which"),
+        ([3], "the logger is an int, which"),
     ],
 )
 def test_a_logger_that_is_none_is_refused(logger, problem, tmp_path):

@@ -89,10 +89,10 @@ def test_lists_are_words_with_commas():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (3, "is a int, and must be a path|are a int, not a DataFrame"),
+        (3, "is an int, and must be a path|are an int, not a DataFrame"),
         ({}, "is empty"),
         ([], "is a list, and must be a path"),
-        ({"a": None}, "'a', is a NoneType"),
+        ({"a": None}, "'a', is None"),
         (anndata.AnnData(np.zeros((2, 2))), r"the AnnData has no chains in obsm\['airr'\]"),
     ],
 )
@@ -298,8 +298,15 @@ def test_scores_of_the_benchmark_are_returned_on_request():
     assert airrvec.benchmark(known, encoders="cdr3_levenshtein", **few).scores is None
 
 
+@pytest.mark.parametrize("verb", ["read", "embed", "clones", "annotate", "cluster"])
+def test_a_missing_file_is_said_to_be_missing(verb):
+    arguments = ("no.csv", FLU[0]) if verb == "annotate" else ("no.csv",)
+    with pytest.raises(InputError, match=r"no\.csv: there is no such file"):
+        getattr(airrvec, verb)(*arguments)
+
+
 def test_find_and_match_name_what_they_cannot_take():
-    with pytest.raises(InputError, match="queries is a int, and must be a path"):
+    with pytest.raises(InputError, match="queries is an int, and must be a path"):
         airrvec.find(3, "index")
     with pytest.raises(InputError, match="cells is a str, and must be a DataFrame with cell_id"):
         airrvec.match_barcodes(["AAACCTGAGAGTGAGA"], "cells.parquet")
@@ -307,7 +314,7 @@ def test_find_and_match_name_what_they_cannot_take():
         tokenise(pd.DataFrame())
     with pytest.raises(InputError, match="path is a DataFrame, and must be a path"):
         airrvec.read(pd.DataFrame())
-    with pytest.raises(InputError, match="reference is a int, and must be a path"):
+    with pytest.raises(InputError, match="reference is an int, and must be a path"):
         airrvec.annotate(FLU[0], 3)
     with pytest.raises(InputError, match="pre-training takes tables or a number of synthetic receptors"):
         airrvec.pretrain()

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, overload
 from airrvec.app import frames, memory
 from airrvec.app.memory import Cells, Frame, Paths, Tables
 from airrvec.core import schema
-from airrvec.core.errors import InputError, require_at_least_one, require_choice
+from airrvec.core.errors import InputError, kind, require_at_least_one, require_choice
 from airrvec.core.runtime import chosen_threads
 from airrvec.core.settings import SETTINGS
 from airrvec.core.vectors import ATTRIBUTE
@@ -91,7 +91,7 @@ def read(
     require_choice("multichain", multichain, SETTINGS["multichain"].choices)
     if not memory.are_paths(path):
         fix = "airrvec.embed and the other functions take tables in memory as they are"
-        raise InputError(f"path is a {type(path).__name__}, and must be a path or a list of paths", fix=fix)
+        raise InputError(f"path is {kind(path)}, and must be a path or a list of paths", fix=fix)
     results = {}
     for source, settings in _sources(path, format, column_map, species):
         result = normalise(source, multichain=multichain, **settings)
@@ -244,7 +244,7 @@ def _described(known: Mapping[str, Any], about: dict[str, Any]) -> dict[str, Any
 def _encoder(model: str | Path, device: str, precision: str, threads: int | None) -> Sceptr:
     n_threads = chosen_threads(threads)
     if not isinstance(model, str | Path):
-        raise InputError(f"model is a {type(model).__name__}, and must be a name or the folder of a model")
+        raise InputError(f"model is {kind(model)}, and must be a name or the folder of a model")
     return Sceptr(str(model), device=device, precision=precision, threads=n_threads)
 
 
@@ -373,7 +373,7 @@ def _with_vectors(data: Any, role: str, settings: tuple[Any, ...]) -> pd.DataFra
         has_junctions = any(name.endswith("junction_aa") and name in data for name in memory.PLAIN)
         return _embedded(data, _encoder(*settings)) if has_junctions and "dim_01" not in data else data
     if isinstance(data, np.ndarray | pd.Series | int | float):
-        raise InputError(f"the {role} are a {type(data).__name__}, not a DataFrame", fix=frames.FIX)
+        raise InputError(f"the {role} are {kind(data)}, not a DataFrame", fix=frames.FIX)
     cells = _cells_with_vectors(data)
     encoder = _encoder(*settings)
     key = f"X_{encoder.loaded.name}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from airrvec.app import frames
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, kind
 
 import numpy as np
 import pandas as pd
@@ -95,7 +95,7 @@ def match_barcodes(
     pbmc_AAACCTGAGAGTGAGA  matched      7
     """
     if not isinstance(cells, pd.DataFrame):
-        raise InputError(f"cells is a {type(cells).__name__}, and must be a DataFrame with cell_id")
+        raise InputError(f"cells is {kind(cells)}, and must be a DataFrame with cell_id")
     barcodes = [str(name) for name in names]
     for column in {"cell_id", "match", "match_reason"}:
         if (column in cells) != (column == "cell_id"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airrvec.core import schema
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, kind
 from airrvec.core.terminal import counted
 from airrvec.core.vectors import ATTRIBUTE, VectorModel, check_same_model
 
@@ -92,7 +92,7 @@ def read(frame: pd.DataFrame, role: str) -> FrameVectors:
         dimensions.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"the {role} are a {type(frame).__name__}, not a DataFrame", fix=FIX)
+        raise InputError(f"the {role} are {kind(frame)}, not a DataFrame", fix=FIX)
     names = [name for name in frame if isinstance(name, str) and _DIMENSION.fullmatch(name)]
     columns = schema.dimensions(len(names)) if names else [name for name in frame if name != "chains"]
     missing = [name for name in columns if name not in frame]

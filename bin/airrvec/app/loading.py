@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airrvec.core.errors import InputError, is_installed, require_extra
+from airrvec.core.errors import InputError, is_installed, kind, require_extra
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
 
@@ -52,7 +52,7 @@ def load(
     """
     if not isinstance(model, str | Path):
         raise InputError(
-            f"the model is a {type(model).__name__}, not a name or a path",
+            f"the model is {kind(model)}, not a name or a path",
             fix=f"Give the folder of a model, or one of {', '.join(VARIANTS)}",
         )
     if not is_installed("torch"):

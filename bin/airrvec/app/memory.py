@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from airrvec.core import schema, tables
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, kind
 from airrvec.input.formats import sceptr
 from airrvec.input.samplesheet.names import column_problems
 from airrvec.input.values import MISSING
@@ -155,7 +155,7 @@ def frame_of(data: Any, role: str = "the input") -> pd.DataFrame:
         return frame
     if hasattr(data, "collect") and hasattr(data, "lazy"):
         raise InputError(f"{role} is a lazy table", fix="Give its collect()")
-    raise InputError(f"{role} is a {type(data).__name__}, and must be {_KINDS}")
+    raise InputError(f"{role} is {kind(data)}, and must be {_KINDS}")
 
 
 def _is_view(type_: pa.DataType) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from airrvec.app import memory
 from airrvec.app.api import standardised
 from airrvec.app.memory import Cells, Frame
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, kind
 from airrvec.core.terminal import counted
 from airrvec.model import tokens as tk
 from airrvec.model import transformer, weights
@@ -176,6 +176,6 @@ def _table(receptors: object) -> memory.Part:
     is_frame = isinstance(receptors, pd.DataFrame) or hasattr(receptors, "__arrow_c_stream__")
     if not is_frame and memory.cells_of(receptors) is None:
         fix = f"Read it with airrvec.read({str(receptors)!r})" if isinstance(receptors, str | Path) else _FIX
-        raise InputError(f"the receptors are a {type(receptors).__name__}, and no table", fix=fix)
+        raise InputError(f"the receptors are {kind(receptors)}, and no table", fix=fix)
     (part,) = memory.parts_of(receptors, "receptors")
     return part

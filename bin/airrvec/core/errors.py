@@ -93,6 +93,17 @@ def no_file(path: str | Path, fix: str | None = None) -> InputError:
     return InputError(problem, file=path, fix=fix)
 
 
+def kind(value: object) -> str:
+    """
+    Return what a value is, with its article, for messages.
+
+    >>> kind(3), kind([]), kind(None)
+    ('an int', 'a list', 'None')
+    """
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
 def require_choice(name: str, word: object, choices: Collection[str]) -> None:
     """
     Raise `InputError` unless a word is one of some.

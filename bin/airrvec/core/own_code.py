@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, kind
 
 
 class OwnCode:
@@ -93,4 +93,4 @@ def short(value: object) -> str:
     if value is None:
         return "None"
     shown = repr(value) if isinstance(value, str | Real | list | tuple) else ""
-    return f"the {type(value).__name__} {shown}" if 0 < len(shown) <= 60 else f"a {type(value).__name__}"
+    return f"the {type(value).__name__} {shown}" if 0 < len(shown) <= 60 else kind(value)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from airrvec.core import schema
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, kind
 from airrvec.input.germline import v_loops
 
 import numpy as np
@@ -103,7 +103,7 @@ def tokenise(receptors: pa.Table, loops: tuple[str, ...] = ALL_LOOPS) -> Tokens:
     """
     if not isinstance(receptors, pa.Table):
         raise InputError(
-            f"the receptors are a {type(receptors).__name__}, and must be a pyarrow.Table, standardised",
+            f"the receptors are {kind(receptors)}, and must be a pyarrow.Table, standardised",
             fix="airrvec.embed standardises and takes any table; of one that is standardised,"
             " pyarrow.Table.from_pandas(receptors) is the Arrow table",
         )

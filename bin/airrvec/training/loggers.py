@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
-from airrvec.core.errors import InputError, require_extra
+from airrvec.core.errors import InputError, kind, require_extra
 
 from lightning.pytorch import loggers as lightning_loggers
 from lightning.pytorch.loggers import Logger
@@ -126,7 +126,7 @@ def load(logger: str | Logger | Sequence[Logger] | None, folder: Path) -> list[L
     for item in several:
         if not isinstance(item, Logger):
             raise InputError(
-                f"the logger is a {type(item).__name__}, which is no logger of Lightning",
+                f"the logger is {kind(item)}, which is no logger of Lightning",
                 fix=f"Give {', '.join(LOGGERS)}, or a lightning.pytorch.loggers.Logger",
             )
     return several

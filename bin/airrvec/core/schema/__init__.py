@@ -194,6 +194,7 @@ __all__ = [
     "EXTRA_VJ",
     "FINE_TUNING",
     "GAMMA_DELTA",
+    "GENES",
     "GAMMA_DELTA_CELLS",
     "GAMMA_DELTA_CLONES",
     "GAMMA_DELTA_CLUSTERS",

@@ -227,6 +227,11 @@ def damaged(path, error: Exception) -> InputError:
             file=path,
             fix="Copy it again, or save the table as UTF-8: in Excel, 'CSV UTF-8'",
         )
+    if isinstance(error, OSError) and error.errno:  # of the system, not of what unpacks
+        fix = "Check who may read it" if Path(path).is_file() else None
+        return (
+            InputError(f"it cannot be read ({error.strerror})", file=path, fix=fix) if fix else no_file(path)
+        )
     return InputError(
         "the compressed file is truncated or damaged",
         file=path,
