@@ -6,6 +6,7 @@ Where Apptainer is missing, and this is root on Debian: Apptainer of Debian sid,
 
 import os
 import shutil
+import stat
 import sys
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def user(folder):
         yield user
 
 
+def fuse_device(folder):
+    """Return a device of FUSE in a folder that every user may open, as on a cluster's nodes; some have root's alone."""
+    device = folder / "fuse"
+    os.mknod(device, stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
+    device.chmod(0o666)
+    return device
+
+
 @pytest.fixture(scope="session")
 def path(folder):
     """PATH with apptainer."""
@@ -57,7 +66,8 @@ def path(folder):
     finally:
         must("docker", "rm", "airrvec-apptainer")
     wrapper = programs / "apptainer"
-    wrapper.write_text((Path(__file__).parent / "root.sh").read_text().replace("@ROOT@", str(root)))
+    text = (Path(__file__).parent / "root.sh").read_text()
+    wrapper.write_text(text.replace("@ROOT@", str(root)).replace("@FUSE@", str(fuse_device(programs))))
     wrapper.chmod(0o755)
     return f"{programs}{os.pathsep}{os.environ['PATH']}"
 
