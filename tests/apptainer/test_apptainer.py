@@ -37,7 +37,7 @@ def user(folder):
 
 
 def fuse_device(folder):
-    """Return a device of FUSE in a folder that every user may open, as on a cluster's nodes; some have root's alone."""
+    """Return a device of FUSE in a folder, which every user may open, as on the nodes of a cluster."""
     device = folder / "fuse"
     os.mknod(device, stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
     device.chmod(0o666)
