@@ -44,7 +44,8 @@ def resultRows(root, run, records) {
     def made = records.findAll { record -> record.kind == 'result' }.groupBy { record -> record.name.tokenize('/').last() }
     // Tasks without records, of R and MultiQC: their own copies are looked at.
     def plain = run.tasks.findAll { folder -> !inBucket(folder) && !recordsOf(folder.resolve('versions.yml')) }
-    return files.collect { name, path -> resultRow(path, name, made, plain) }
+    // All cores read and hash.
+    return files.parallelStream().map { found -> resultRow(found[1], found[0], made, plain) }.collect(java.util.stream.Collectors.toList())
 }
 
 // The others hold times, or are the manifest itself.
@@ -108,7 +109,11 @@ def inputRows(run, records) {
     def maps = run.tables.findAll { entry -> entry.map }.collect { entry -> [entry.map.toString(), entry.map] }
     def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { entry -> entry[1] }
     def ofFiles = files.collectMany { word, path -> filesAt(path, word) }
-    return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, file: path, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
+    return ofTables + ofFiles.parallelStream().map { entry -> inputRow(entry[0], entry[1]) }.collect(java.util.stream.Collectors.toList())
+}
+
+def inputRow(path, word) {
+    return [kind: 'input', path: word, file: path, sha256: fileDigest(path), size: java.nio.file.Files.size(path)]
 }
 
 // A file, or all files of a folder or of a link to one, with their names.
