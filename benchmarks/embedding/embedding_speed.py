@@ -27,7 +27,7 @@ import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.core import devices, tables
 from airrvec.model import tokens as tk
 from airrvec.model import transformer, weights
-from airrvec.model.cpu import inference
+from airrvec.model.cpu import inference, kernels
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
 
@@ -84,13 +84,13 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         ),
         "sceptr": lambda: peer.calc_vector_representations(frame),
         "sceptr, its fast path off": without_fast_path,
-        "matrix products alone": products(loaded, receptors, lambda w: inference.Matrix(w, "fp32")),
+        "matrix products alone": products(loaded, receptors, inference.Linear),
         "the same by numpy's BLAS": products(loaded, receptors, np.ascontiguousarray),
     }
     if devices.has_bf16():
         functions["airrvec, bf16"] = in_numpy(loaded, receptors, "bf16")
         functions["matrix products alone, bf16"] = products(
-            loaded, receptors, lambda w: inference.Matrix(w, "bf16")
+            loaded, receptors, lambda w: inference.Linear(w, precision="bf16")
         )
     if torch.cuda.is_available():
         for precision in ("fp32", "bf16"):
@@ -105,15 +105,15 @@ def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
     lengths = tokenise(receptors, loaded.config.loops).lengths
     batches = [
         (len(rows), int(lengths[rows[0]]))
-        for rows in tk.equal_length_batches(lengths, inference.TOKENS_PER_BATCH)
+        for rows in tk.equal_length_batches(lengths, inference.TOKENS_PER_BATCH, kernels.LANES)
     ]
     d, wide, layers = loaded.config.d_model, loaded.config.d_feedforward, loaded.config.n_layers
     rng = np.random.default_rng(1)
-    most = max(b * t for b, t in batches) + 32
+    most = max(b * t for b, t in batches) + kernels.WIDTH
     weight, x = (rng.standard_normal(size, np.float32) for size in ((4 * wide, wide), (wide, most)))
 
     def multiply(rows, inner, columns):
-        left, right = weight[:rows, :inner], x[:inner, : max(-(-columns // 16) * 16, 32)]
+        left, right = weight[:rows, :inner], x[:inner, : -(-columns // kernels.WIDTH) * kernels.WIDTH]
         return matrix(left), np.ascontiguousarray(right)
 
     def all_of_it():
@@ -138,7 +138,7 @@ def model_speeds(receptors: pa.Table, rounds: int) -> list[dict]:
         loaded = weights.load(name)
         functions = {
             "all": in_numpy(loaded, receptors, "fp32"),
-            "products": products(loaded, receptors, lambda w: inference.Matrix(w, "fp32")),
+            "products": products(loaded, receptors, inference.Linear),
         }
         seconds = alternate(functions, rounds)
         taken = statistics.median(seconds["all"])

@@ -89,17 +89,18 @@ def rounded(array) -> np.ndarray:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", [(192, 64), (64, 256), (24, 24), (1, 1), (31, 15)])
-@pytest.mark.parametrize("n_columns", [32, 48, 464])
+@pytest.mark.parametrize("n_columns", [32, 64, 480])
 def test_products_are_those_of_float64(precision, shape, n_columns):
-    """Rows, columns and what is summed on both sides of multiples of 2, 8 and 32."""
+    """Rows and what is summed on both sides of multiples of 2, 6 and 8."""
     rng = np.random.default_rng(5)
     weight, x = (
         rng.normal(size=shape).astype(np.float32),
         rng.normal(size=(shape[1], n_columns)).astype(np.float32),
     )
-    found = inference.Matrix(weight, precision) @ x
+    bias = rng.normal(size=shape[0]).astype(np.float32)
+    product = inference.Linear(weight, bias, precision) @ x
     expected = rounded(weight) @ rounded(x) if precision == "bf16" else weight.astype(float) @ x
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * (8 + shape[1]))
+    np.testing.assert_allclose(product, expected + bias[:, None], rtol=0, atol=1e-6 * (8 + shape[1]))
 
 
 @multiplies_bf16
@@ -113,32 +114,52 @@ def test_bf16_on_a_cpu_is_near_and_reads_what_float32_reads(thousand_receptors):
 
 
 @pytest.mark.parametrize(("scale", "tolerance"), [(1, 3e-6), (10, 1e-3)])
-def test_attention_is_softmax_of_products(scale, tolerance):
-    """Also where all weight is on one key, and others underflow."""
-    d, heads, b, t = 12, 2, 2, 19
+@pytest.mark.parametrize(("length", "n_queries"), [(1, 1), (3, 3), (19, 19), (19, 1)])
+@pytest.mark.parametrize("heads", [1, 4, 6])
+def test_attention_is_softmax_of_products(scale, tolerance, length, n_queries, heads):
+    """Heads, keys and queries fewer than a block of sums, or no multiple; also all weight on one key."""
+    d, b = 12, 32
     rng = np.random.default_rng(3)
-    qkv = rng.normal(size=(3 * d, 48)).astype(np.float32) * scale
-    bias = rng.normal(size=(3, d)).astype(np.float32)
-    out = np.zeros((d, 48), np.float32)
-    kernels.attention(qkv[:d], qkv[d:], bias[0], bias[2], out, heads, b, t, t)
-    query, key, value = (
-        (part + shift[:, None])[:, : b * t].reshape(heads, d // heads, b, t).transpose(2, 0, 3, 1)
-        for part, shift in zip(qkv.reshape(3, d, 48).astype(float), bias, strict=True)
-    )
-    expected = torch.nn.functional.scaled_dot_product_attention(*map(torch.tensor, (query, key, value)))
-    found = out[:, : b * t].reshape(heads, d // heads, b, t).transpose(2, 0, 3, 1)
-    np.testing.assert_allclose(found, expected, atol=tolerance)
+    query = rng.normal(size=(d, n_queries * b)).astype(np.float32) * scale
+    key_value = rng.normal(size=(2 * d, length * b)).astype(np.float32) * scale
+    out = np.zeros_like(query)
+    factor = kernels.LOG2_E / np.sqrt(d // heads).astype(np.float32)
+    kernels.attention(query * factor, key_value, out, heads, b, length, n_queries)
+
+    def by_head(x, n):
+        return torch.tensor(x.astype(float).reshape(heads, d // heads, n, b).transpose(3, 0, 2, 1))
+
+    parts = by_head(query, n_queries), by_head(key_value[:d], length), by_head(key_value[d:], length)
+    expected = torch.nn.functional.scaled_dot_product_attention(*parts)
+    np.testing.assert_allclose(by_head(out, n_queries), expected, atol=tolerance)
 
 
-def test_normalisation_is_torchs():
+def test_the_rest_of_a_layer_is_torchs():
+    """Projection, residual, norm, feed-forward, residual, norm."""
+    d, wide, n = 20, 31, 64
     rng = np.random.default_rng(4)
-    x, y = rng.normal(3, 2, (2, 20, 32)).astype(np.float32)
-    bias, scale, shift = rng.normal(size=(3, 20)).astype(np.float32)
-    expected = torch.nn.functional.layer_norm(
-        torch.tensor((x + y + bias[:, None]).T), (20,), torch.tensor(scale), torch.tensor(shift), 1e-5
+    weights_of = [rng.normal(size=size) / size[1] ** 0.5 for size in ((d, d), (wide, d), (d, wide))]
+    biases = [rng.normal(size=len(weight)) for weight in weights_of]
+    norms = rng.normal(1, 0.3, (2, 2, d)).astype(np.float32)
+    attended, x = rng.normal(3, 2, (2, d, n)).astype(np.float32)
+
+    def norm(x, number):
+        scale, shift = map(torch.tensor, norms[number])
+        return torch.nn.functional.layer_norm(x, (d,), scale, shift, 1e-5)
+
+    layers = [
+        (torch.tensor(w, dtype=torch.float32), torch.tensor(b, dtype=torch.float32))
+        for w, b in zip(weights_of, biases, strict=True)
+    ]
+    middle = norm(torch.tensor(x.T) + torch.nn.functional.linear(torch.tensor(attended.T), *layers[0]), 0)
+    hidden = torch.nn.functional.linear(middle, *layers[1]).relu()
+    expected = norm(middle + torch.nn.functional.linear(hidden, *layers[2]), 1)
+
+    out, expand, contract = (inference.Linear(w.numpy(), b.numpy()).arrays for w, b in layers)
+    kernels.finish_layer(
+        attended, x, out, tuple(norms[0]), expand, contract, tuple(norms[1]), np.float32(1e-5)
     )
-    kernels.add_and_normalise(x, y, bias, scale, shift, np.float32(1e-5))
-    np.testing.assert_allclose(x.T, expected, atol=2e-6)
+    np.testing.assert_allclose(x.T, expected, atol=5e-6)
 
 
 def test_a_prepared_model_is_the_published_one(tmp_path):

@@ -187,14 +187,20 @@ def shards(receptors: pa.RecordBatchReader, n_tokens: int) -> Iterator[pa.Table]
     yield pa.concat_tables(waiting)
 
 
-def equal_length_batches(lengths: np.ndarray, tokens_per_batch: int) -> Iterator[np.ndarray]:
-    """Yield row numbers of receptors with equally many tokens; exclude receptors that have only ``<cls>``."""
+def equal_length_batches(
+    lengths: np.ndarray, tokens_per_batch: int, multiple: int = 1
+) -> Iterator[np.ndarray]:
+    """
+    Yield row numbers of receptors with equally many tokens; exclude receptors that have only ``<cls>``.
+
+    A batch has a multiple of so many receptors, at least one, except for the last of its length.
+    """
     order = np.argsort(lengths, kind="stable")
     order = order[np.searchsorted(lengths[order], 2) :]
     breaks = np.flatnonzero(np.diff(lengths[order])) + 1
     for group in np.split(order, breaks):
         if len(group):
-            size = max(1, tokens_per_batch // int(lengths[group[0]]))
+            size = max(1, tokens_per_batch // int(lengths[group[0]]) // multiple) * multiple
             yield from (group[start : start + size] for start in range(0, len(group), size))
 
 

@@ -16,7 +16,8 @@ from airrvec.model.cpu import kernels
 
 import numpy as np
 
-# Tokens per batch: few enough that the feed-forward's (256, tokens) stays in a core's cache, 1 MB.
+# Tokens per batch: few enough that queries, keys and values of its receptors, 3 d numbers a token, stay in a
+# core's cache, 1 MB.
 TOKENS_PER_BATCH = 900
 EPSILON = np.float32(1e-5)  # of the layer norms
 
@@ -56,16 +57,20 @@ class Network:
         ndarray of float32, shape (B, d_model)
             l2-normalised vectors.
         """
-        b, t, _ = tokens.shape
-        x = self.embedding.forward(tokens.reshape(b * t, 4))  # (d, columns)
+        n, t, _ = tokens.shape
+        b = -(-n // kernels.LANES) * kernels.LANES
+        by_place = np.zeros((t, b, 4), np.uint8)
+        by_place[:, :n] = tokens.swapaxes(0, 1)
+        x = self.embedding.forward(by_place.reshape(t * b, 4))  # (d, columns)
         *all_but_last, last = self.layers
         for layer in all_but_last:
-            x = layer.forward(x, b, t)
+            layer.forward(x, b, t)
         if self.config.pooling == "cls":
-            pooled = last.forward(x, b, t, cls_only=True)[:, :b]
+            pooled = last.forward(x, b, t, cls_only=True)[:, None, :n]
         else:
-            pooled = x[:, : b * t].reshape(-1, b, t)[:, :, 1:].mean(2)
-        vectors = np.ascontiguousarray(pooled.T)  # the sum of a row does not depend on the number of rows
+            pooled = x[:, b : b * t].reshape(-1, t - 1, b)[:, :, :n]
+        # Contiguous: numpy then sums in an order that does not depend on the number of receptors.
+        vectors = np.ascontiguousarray(pooled.transpose(2, 0, 1)).mean(2)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
@@ -126,21 +131,28 @@ def _pair_sums(residues: np.ndarray, loops: np.ndarray) -> np.ndarray:
 
 def _columns(n_rows: int, n_columns: int) -> np.ndarray:
     """Return an uninitialised array with the columns, padded as the kernels require."""
-    return np.empty((n_rows, max(-(-n_columns // 16) * 16, kernels.WIDTH)), np.float32)
+    return kernels.lines(n_rows, -(-n_columns // kernels.WIDTH) * kernels.WIDTH)
 
 
-class Matrix:
-    """Weights (m, n) as the left factor of ``matrix @ x``: (n, columns) → (m, columns)."""
+class Linear:
+    """A weight (m, n) and its bias, as the left factor of a product: (n, columns) → (m, columns)."""
 
-    def __init__(self, weight: np.ndarray, precision: str):
+    def __init__(self, weight: np.ndarray, bias: np.ndarray | None = None, precision: str = "fp32"):
         self.n_rows = len(weight)
         self.weight = kernels.pack_weights(weight, precision)
-        self.product = kernels.matrix_product_bf16 if precision == "bf16" else kernels.matrix_product
+        self.bias = np.zeros(len(self.weight) * kernels.ROWS, np.float32)
+        if bias is not None:
+            self.bias[: len(bias)] = bias
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
-        out = np.empty((len(self.weight) * kernels.ROWS, x.shape[1]), np.float32)
-        self.product(self.weight, x, out)
+        out = _columns(len(self.bias), x.shape[1])
+        kernels.linear(self.weight, self.bias, x, out)
         return out[: self.n_rows]
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weight and bias, as the kernels take them."""
+        return self.weight, self.bias
 
 
 class Layer:
@@ -152,41 +164,34 @@ class Layer:
         def part(name: str) -> tuple[np.ndarray, np.ndarray]:
             return state[f"layers.{number}.{name}.weight"], state[f"layers.{number}.{name}.bias"]
 
-        self.norm1, self.norm2 = part("norm1"), part("norm2")
         weight, bias = part("qkv")
-        self.query, self.query_bias = Matrix(weight[:d], precision), bias[:d]
-        self.key_value, self.value_bias = Matrix(weight[d:], precision), bias[2 * d :]
-
-        def product(name: str) -> tuple[Matrix, np.ndarray]:
-            weight, bias = part(name)
-            return Matrix(weight, precision), bias
-
-        self.out, self.expand, self.contract = product("out"), product("expand"), product("contract")
+        scale = kernels.LOG2_E / np.sqrt(np.float32(d // config.n_heads))
+        self.query = Linear(weight[:d] * scale, bias[:d] * scale, precision)
+        no_bias_of_keys = np.concatenate([np.zeros(d, np.float32), bias[2 * d :]])
+        self.key_value = Linear(weight[d:], no_bias_of_keys, precision)
+        out, expand, contract = (Linear(*part(name), precision) for name in ("out", "expand", "contract"))
+        self.rest = out.arrays, part("norm1"), expand.arrays, contract.arrays, part("norm2"), EPSILON
 
     def forward(self, x: np.ndarray, b: int, t: int, cls_only: bool = False) -> np.ndarray:
-        """Return a column per token; with ``cls_only`` the query is ``<cls>``: a column per receptor."""
-        attended = self.out[0] @ self.attention(x, b, t, cls_only)
+        """
+        Replace ``x`` by the layer's values: a column per token.
+
+        With ``cls_only`` the query is ``<cls>``: return a column per receptor, and leave ``x`` as it is.
+        """
+        key_value = self.key_value @ x
         if cls_only:
-            x = _cls(x, b, t)
-        kernels.add_and_normalise(x, attended, self.out[1], *self.norm1, EPSILON)
-        expanded = self.expand[0] @ x
-        kernels.add_and_rectify(expanded, self.expand[1])
-        contracted = self.contract[0] @ expanded
-        kernels.add_and_normalise(x, contracted, self.contract[1], *self.norm2, EPSILON)
+            x = _cls(x, b)
+        query, attended = self.query @ x, _columns(*x.shape)
+        attended[:, b if cls_only else b * t :] = 0
+        kernels.attention(query, key_value, attended, self.n_heads, b, t, 1 if cls_only else t)
+        kernels.finish_layer(attended, x, *self.rest)
         return x
 
-    def attention(self, x: np.ndarray, b: int, t: int, cls_only: bool) -> np.ndarray:
-        query = self.query @ (_cls(x, b, t) if cls_only else x)
-        attended = np.zeros_like(query)
-        sizes = self.n_heads, b, t, 1 if cls_only else t
-        kernels.attention(query, self.key_value @ x, self.query_bias, self.value_bias, attended, *sizes)
-        return attended
 
-
-def _cls(x: np.ndarray, b: int, t: int) -> np.ndarray:
-    """Return the columns of ``<cls>``, (d, B), padded as the kernels require."""
+def _cls(x: np.ndarray, b: int) -> np.ndarray:
+    """Return the columns of ``<cls>``."""
     out = _columns(len(x), b)
-    out[:, :b] = x[:, : b * t : t]
+    out[:, :b] = x[:, :b]
     out[:, b:] = 0
     return out
 
@@ -228,7 +233,8 @@ def embed(
         vectors[rows] = network.forward(tokens.values[index])
         return len(rows)
 
-    for n in in_threads(embed_batch, tk.equal_length_batches(tokens.lengths, tokens_per_batch), threads):
+    batches = tk.equal_length_batches(tokens.lengths, tokens_per_batch, kernels.LANES)
+    for n in in_threads(embed_batch, batches, threads):
         if progress is not None:
             progress(n)
     return vectors

@@ -20,7 +20,9 @@ from numba.extending import models, register_model
 LANES = 16
 # Block of a product that is summed at once, in registers: rows, and columns in units of 16.
 # AVX-512 has 32 registers of 16 numbers, AVX2 16 of 8.
-ROWS, COLUMNS = (8, 2) if "avx512f" in compiled_features() else (4, 1)
+ROWS, COLUMNS = (8, 2) if "avx512f" in compiled_features() else (6, 1)
+# Block of sums of products of two vectors, in registers: of the first, of the second.
+FIRSTS, SECONDS = (6, 4) if "avx512f" in compiled_features() else (3, 2)
 # Numbers may be summed in any order, as in a vectorised sum.
 _FAST = ("fast",)
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
@@ -139,6 +141,18 @@ def _larger(builder, x, y):
 
 
 @intrinsic
+def inverse_root(_, x):
+    """Return 1 / √x."""
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(_FLOATS, [_FLOATS])
+        root = builder.module.declare_intrinsic(f"llvm.sqrt.v{LANES}f32", (), kind)
+        return builder.fdiv(_constant(1.0), builder.call(root, arguments))
+
+    return _lanes(_lanes), generate
+
+
+@intrinsic
 def at_most(_, x, number):
     """Return an integer whose 16 lowest bits mark the lanes that do not exceed a number."""
 
@@ -211,57 +225,124 @@ def _add_products_of_pairs(builder, total, x, y):
     return builder.call(function, [total, builder.bitcast(x, _BFLOATS), builder.bitcast(y, _BFLOATS)])
 
 
-def _block_product(add_product, n_columns: int, description: str):
+def _block_product(add_product, n_columns: int, description: str, *, with_bias: bool = False):
     """Return a function that computes `ROWS` rows and ``n_columns`` times 16 columns of a product."""
     places = [(row, column) for row in range(ROWS) for column in range(n_columns)]
 
-    def function(_, weight, x, out, row, column):
-        def generate(context, builder, signature, arguments):
-            weight_type, x_type, out_type = signature.args[:3]
-            weight, x, out, first_row, first_column = arguments
-            # Variables that LLVM keeps in registers.
-            totals = {place: cgutils.alloca_once_value(builder, _FLOATS(None)) for place in places}
-            for total in totals.values():
-                builder.store(_FLOATS(None), total)
-            weights = context.make_array(weight_type)(context, builder, weight)
-            if context.enable_boundscheck:
-                size = builder.extract_value(weights.shape, 1)
-                cgutils.do_boundscheck(context, builder, _INDEX(ROWS - 1), size)
-            with cgutils.for_range(builder, builder.extract_value(weights.shape, 0)) as loop:
-                step = loop.index
-                columns = [
-                    builder.load(_address(context, builder, x_type, x, step, _INDEX(LANES * n)), align=4)
-                    for n in range(n_columns)
-                ]
-                start = builder.mul(step, _INDEX(ROWS))
-                for (r, c), total in totals.items():
-                    number = builder.load(builder.gep(weights.data, [builder.add(start, _INDEX(r))]))
-                    summed = add_product(builder, builder.load(total), columns[c], _filled(builder, number))
-                    builder.store(summed, total)
+    def generate(context, builder, signature, arguments):
+        weight_type, x_type, out_type = signature.args[:3]
+        weight, x, out, first_row, first_column, *bias = arguments
+        # Variables that LLVM keeps in registers.
+        totals = {place: cgutils.alloca_once(builder, _FLOATS) for place in places}
+        for (r, _), total in totals.items():
+            start = _FLOATS(None)
+            if bias:
+                numbers = context.make_array(signature.args[-1])(context, builder, bias[0])
+                place = builder.gep(numbers.data, [builder.add(first_row, _INDEX(r))])
+                start = _filled(builder, builder.load(place))
+            builder.store(start, total)
+        weights = context.make_array(weight_type)(context, builder, weight)
+        if context.enable_boundscheck:
+            size = builder.extract_value(weights.shape, 1)
+            cgutils.do_boundscheck(context, builder, _INDEX(ROWS - 1), size)
+        with cgutils.for_range(builder, builder.extract_value(weights.shape, 0)) as loop:
+            step = loop.index
+            columns = [
+                builder.load(_address(context, builder, x_type, x, step, _INDEX(LANES * n)), align=4)
+                for n in range(n_columns)
+            ]
+            start = builder.mul(step, _INDEX(ROWS))
             for (r, c), total in totals.items():
-                place = builder.add(first_row, _INDEX(r)), builder.add(first_column, _INDEX(LANES * c))
-                address = _address(context, builder, out_type, out, *place)
-                builder.store(builder.load(total), address, align=4)
-            return context.get_dummy_value()
+                number = builder.load(builder.gep(weights.data, [builder.add(start, _INDEX(r))]))
+                summed = add_product(builder, builder.load(total), columns[c], _filled(builder, number))
+                builder.store(summed, total)
+        for (r, c), total in totals.items():
+            place = builder.add(first_row, _INDEX(r)), builder.add(first_column, _INDEX(LANES * c))
+            address = _address(context, builder, out_type, out, *place)
+            builder.store(builder.load(total), address, align=4)
+        return context.get_dummy_value()
 
+    def function(_, weight, x, out, row, column):
         return types.void(weight, x, out, types.int64, types.int64), generate
 
-    function.__doc__ = description
-    return intrinsic(function)
+    def function_with_bias(_, weight, x, out, row, column, bias):
+        return types.void(weight, x, out, types.int64, types.int64, bias), generate
+
+    chosen = function_with_bias if with_bias else function
+    chosen.__doc__ = description
+    return intrinsic(chosen)
 
 
 _DESCRIPTION = """
-Set ``out[row : row + ROWS, column : column + {}] = weight.T @ x``.
+Set ``out[row : row + ROWS, column : column + 16 COLUMNS] = weight.T @ x``{}.
 
 Parameters
 ----------
 weight : array, shape (n, ROWS)
-x : array, shape (n, {})
+x : array, shape (n, 16 COLUMNS)
 """
-multiply_block = _block_product(_add_product, COLUMNS, _DESCRIPTION.format("16 COLUMNS", "16 COLUMNS"))
-multiply_narrow_block = _block_product(_add_product, 1, _DESCRIPTION.format("16", "16"))
-multiply_block_of_pairs = _block_product(
+_PLUS = " ``+ bias[row : row + ROWS]``"
+multiply_block = _block_product(_add_product, COLUMNS, _DESCRIPTION.format(""))
+multiply_and_add = _block_product(_add_product, COLUMNS, _DESCRIPTION.format(_PLUS), with_bias=True)
+multiply_pairs_and_add = _block_product(
     _add_products_of_pairs,
     COLUMNS,
-    _DESCRIPTION.format("16 COLUMNS", "16 COLUMNS") + "Both in pairs of bfloat16.",
+    _DESCRIPTION.format(_PLUS) + "Both factors in pairs of bfloat16.",
+    with_bias=True,
 )
+
+
+def _sums_of_products(n_firsts: int, n_seconds: int):
+    """Return a function that sums products of each of some vectors and each of others."""
+    sums = [(i, j) for i in range(n_firsts) for j in range(n_seconds)]
+
+    def generate(context, builder, signature, arguments):
+        def part(number: int, place, step, *jumps):
+            """Return the address of a vector: the start of the place, so many steps on, and jumps."""
+            array = context.make_array(signature.args[number])(context, builder, arguments[number])
+            offset = builder.extract_value(place, 0)
+            for name, count in enumerate((step, *jumps), start=1):
+                offset = builder.add(offset, builder.mul(builder.extract_value(place, name), count))
+            if context.enable_boundscheck:
+                size = builder.mul(*(builder.extract_value(array.shape, axis) for axis in (0, 1)))
+                for index in (offset, _last(builder, offset)):
+                    cgutils.do_boundscheck(context, builder, index, size)
+            return builder.bitcast(builder.gep(array.data, [offset]), _FLOATS.as_pointer())
+
+        _, first, _, second, _, out, n = arguments
+        totals = {place: cgutils.alloca_once_value(builder, _FLOATS(None)) for place in sums}
+        for total in totals.values():
+            builder.store(_FLOATS(None), total)
+        with cgutils.for_range(builder, n) as loop:
+            x = [builder.load(part(0, first, loop.index, _INDEX(i)), align=4) for i in range(n_firsts)]
+            y = [builder.load(part(2, second, loop.index, _INDEX(j)), align=4) for j in range(n_seconds)]
+            for (i, j), total in totals.items():
+                builder.store(_add_product(builder, builder.load(total), x[i], y[j]), total)
+        for (i, j), total in totals.items():
+            builder.store(builder.load(total), part(4, out, _INDEX(i), _INDEX(j)), align=4)
+        return context.get_dummy_value()
+
+    def function(_, x, x_place, y, y_place, out, out_place, n):
+        """
+        Set ``out[i, j] = Σ x[step, i] · y[step, j]``, each a vector of 16 numbers.
+
+        Parameters
+        ----------
+        x, y, out : array, two-dimensional
+        x_place, y_place : tuple of three int
+            Number of the first vector's first number; from one step to the next, and from one i or j.
+        out_place : tuple of three int
+            The same: the first number, from one i, and from one j to the next.
+        n : int
+            Steps.
+        """
+        place = types.UniTuple(types.int64, 3)
+        return types.void(x, place, y, place, out, place, types.int64), generate
+
+    return intrinsic(function)
+
+
+sums_of_block = _sums_of_products(FIRSTS, SECONDS)
+sums_of_row = _sums_of_products(1, SECONDS)
+sums_of_column = _sums_of_products(FIRSTS, 1)
+sum_of_products = _sums_of_products(1, 1)
