@@ -174,6 +174,29 @@ def recipes(figures: dict) -> None:
     assert all(part["epitopes"] and part["test_studies"] for part in figures["splits"])
 
 
+def immrep22(figures: dict) -> None:
+    (mean,) = figures["mean"]
+    assert mean["without_training_file"] == "NLVPMVATV"
+    assert (mean["positives"], mean["negatives"], mean["removed"]) == (40, 80, 40)
+    assert mean["as_published"] > mean["left"] > 0.9
+    assert [row["best_peer"] for row in figures["epitopes"]] == ["method B", "method A"]
+    published = {row["method"]: (row["mean"], row["epitopes"]) for row in figures["methods"]}
+    assert published["method A"] == (0.5625, 2)
+    assert published["method B"] == (1, 1)
+    assert {row["method"]: row["mean"] for row in figures["ranks"]}["method A"] == 1.25
+    assert all(1 <= row["rank"] <= 2 for row in figures["ranks_of_epitopes"])
+
+
+def epytope_viral(figures: dict) -> None:
+    (test,) = figures["test"]
+    assert (test["rows"], test["receptors"], test["removed"], test["left"]) == (36, 35, 17, 18)
+    assert [row["left"] for row in figures["epitopes"]] == [6, 6, 6]
+    assert all(row["auroc"] > 0.9 for row in figures["epitopes"])
+    assert [row["method"] for row in figures["methods"]] == ["airrvec", "MixTCRpred", "ERGO"]
+    assert [row["receptors"] for row in figures["recall"]] == [35, 18, 23, 12]
+    assert all(row["first"] > 0.8 for row in figures["recall"])
+
+
 def size(figures: dict) -> None:
     (run,) = figures["runs"]
     assert run["tasks"] == sum(row["tasks"] for row in run["processes"])
@@ -243,6 +266,10 @@ ENTRIES = {
     ),
     "report/questions.py": Entry(why_not="tests/pipeline/test_demo.py runs it"),
     "report/report_in_browser.py": Entry("REPORT", has_rows("pages", 4, errors=0), NO_CHROMIUM),
+    "scoreboard/epytope_viral.py": Entry(
+        "EPYTOPE --labelled VDJDB --tables 01_beam-t_clones.csv 02_covid_dextramer_clones.csv", epytope_viral
+    ),
+    "scoreboard/immrep22.py": Entry("IMMREP22", immrep22),
     "size/peers_at_size.py": Entry(
         "--sizes 200 --threads 1 --methods airrvec 'pyrepseq, β'",
         has_rows("runs", 2, receptors=200, stopped=""),

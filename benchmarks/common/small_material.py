@@ -11,7 +11,7 @@ from airrvec.core import tables
 import pandas as pd
 
 import calibrate_annotation
-from benchmarks.common import results
+from benchmarks.common import challenge_stand_ins, results
 from benchmarks.common.material import normalised
 
 DASH = results.ROOT / "assets/demo/dash_human.csv"
@@ -62,6 +62,22 @@ class Material:
         return self.folder / "vdjdb.tsv"
 
     @cached_property
+    def labelled(self) -> pd.DataFrame:
+        """The demonstration's labelled receptors, with their epitopes' sequences."""
+        dash = pd.read_csv(DASH)
+        return dash.assign(epitope=dash["epitope"].map(EPITOPES))
+
+    @cached_property
+    def immrep22(self) -> Path:
+        """A stand-in of the challenge's repository."""
+        return challenge_stand_ins.immrep22(self.labelled, self.folder / "immrep22")
+
+    @cached_property
+    def epytope(self) -> Path:
+        """A stand-in of the benchmark's repository."""
+        return challenge_stand_ins.epytope(self.labelled, self.folder / "epytope")
+
+    @cached_property
     def run(self) -> tuple[Path, Path]:
         """Cells and receptors of the labelled table, as a run writes them."""
         paths = self.folder / "cells.parquet", self.folder / "receptors.parquet"
@@ -96,7 +112,9 @@ class Material:
             "CELLS": lambda: self.run[0],
             "CONTIGS": lambda: CONTIGS,
             "DASH": lambda: DASH,
+            "EPYTOPE": lambda: Path(os.path.relpath(self.epytope)),
             "FOLDER": lambda: self.folder,
+            "IMMREP22": lambda: Path(os.path.relpath(self.immrep22)),
             "RECEPTORS": lambda: self.run[1],
             "REFERENCE": lambda: self.reference,
             "REPORT": lambda: self._written("report.html", REPORT),
