@@ -193,7 +193,9 @@ def epytope_viral(figures: dict) -> None:
     assert [row["left"] for row in figures["epitopes"]] == [6, 6, 6]
     assert all(row["auroc"] > 0.9 for row in figures["epitopes"])
     assert [row["method"] for row in figures["methods"]] == ["airrvec", "MixTCRpred", "ERGO"]
+    assert [row["peer_better"] for row in figures["methods"]] == [None, 0, 0]
     assert [row["receptors"] for row in figures["recall"]] == [35, 18, 23, 12]
+    assert [row["tool_first"] for row in figures["recall"]] == [None, None, 0.41, 0.41]
     assert all(row["first"] > 0.8 for row in figures["recall"])
 
 

@@ -10,6 +10,7 @@ WITHOUT_TRAINING = EPITOPES[2]
 N_TEST = 20  # positives of an epitope's test file; half of its negatives are positives of the training
 MICRO_AUCS = {"method A": (0.5, 0.625, 0.75), "method B": (1.0, None, 0.25)}
 EPITOPE_RANKS = {"method A": (1.0, 1.5, 2.0), "method B": (3.0, 3.0, 3.0)}
+N_VIRAL = 35  # receptors of the viral test
 N_CHANGED = 6  # receptors of an epitope of the viral test that are no references
 LATEX = r"""\begin{{table}}[ht]
 \toprule
@@ -96,9 +97,9 @@ def _cells() -> list[dict]:
     texts = [LATEX.format(title=title, header=head, rows="\n".join(rows)) for title, head, rows in tables]
     groups = "epitope_groups = " + repr(dict.fromkeys(EPITOPES, "High"))
     cells = [("print()", text) for text in texts] + [(groups, "")]
-    return [
-        {"cell_type": "code", "source": [source], "outputs": [{"text": [text]}]} for source, text in cells
-    ]
+    count = {"source": ["len(df_data)"], "outputs": [{"data": {"text/plain": [str(N_VIRAL)]}}]}
+    printed = [{"source": [source], "outputs": [{"text": [text]}]} for source, text in cells]
+    return [{"cell_type": "code", **cell} for cell in (count, *printed)]
 
 
 def _write(rows: pd.DataFrame, path: Path) -> None:

@@ -8,7 +8,8 @@ ePytope-TCR's viral test: epitopes ranked for each receptor, and receptors ranke
 
 References are those of a VDJdb table. Receptors of the test that are references are then removed. The tools'
 scores are read from the outputs of manuscript/Figure_viral.ipynb. They are of two tables of receptors,
-01_beam-t_clones.csv and 02_covid_dextramer_clones.csv: only --tables with both measures the same test.
+01_beam-t_clones.csv and 02_covid_dextramer_clones.csv: without both in --tables, the test is another one, and
+the tools are not compared with our score.
 """
 
 import ast
@@ -78,7 +79,7 @@ def read_test(checkout: Path, tables: list[str]) -> tuple[pd.DataFrame, int]:
 
 
 class Published:
-    """Tables that the notebook prints: mean scores and AUROC of each tool, and the epitopes of the test."""
+    """What the notebook prints: mean scores and AUROC of each tool, epitopes and receptors of the test."""
 
     def __init__(self, notebook: Path):
         cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
@@ -86,6 +87,8 @@ class Published:
         texts = ["".join(output.get("text", "")) for output in outputs]
         sources = ["".join(cell["source"]) for cell in cells]
         source = next(source for source in sources if source.startswith("epitope_groups"))
+        (output,) = cells[sources.index("len(df_data)")]["outputs"]
+        self.n_receptors = int("".join(output["data"]["text/plain"]))
         self.epitopes: list[str] = list(assigned(source, "epitope_groups"))
         header, rows = self._latex(texts, "High")
         columns = {epitope[:3]: epitope for epitope in self.epitopes}
@@ -147,16 +150,17 @@ def main(argv=None):
                 "rejected": int((pairs.row < 0).sum()),
                 "removed": int((~left).sum()),
                 "left": int(left.sum()),
+                "receptors_of_the_tools": published.n_receptors,
                 "references": len(reference),
                 "studies_with_test_receptors": "; ".join(sorted(set(studies))),
             }
         ],
         "epitopes": epitopes,
-        "methods": method_rows(own, published),
+        "methods": method_rows(own, published, len(rows)),
         "recall": recall_rows(rows["epitope"], scores, left, published),
     }
     show(figures)
-    results.write(args, figures, ["airrvec", "scikit-learn", "scipy"])
+    results.write(args, figures, ["scikit-learn", "scipy"])
 
 
 def rows_of_epitopes(
@@ -182,10 +186,10 @@ def rows_of_epitopes(
             "first": float((ranks[binds, column] <= 1).mean()),
             "best_tool": best,
             "best_tool_auroc": best_auroc,
-            "better_tools": int((published.aucs[epitope] > auroc).sum()),
-            "tools": len(published.aucs),
         }
-        rows.append({**row, "bold": ["auroc"] if auroc >= best_auroc else ["best_tool_auroc"]})
+        if published.n_receptors == len(truth):
+            row["bold"] = ["auroc"] if auroc >= best_auroc else ["best_tool_auroc"]
+        rows.append(row)
     return rows
 
 
@@ -196,10 +200,12 @@ def epitope_auroc(binds: np.ndarray, scores: np.ndarray) -> float:
     return float(roc_auc_score(binds, challenges.with_lowest(scores)))
 
 
-def method_rows(own: pd.Series, published: Published) -> list[dict]:
+def method_rows(own: pd.Series, published: Published, n_receptors: int) -> list[dict]:
     """Return the tools' mean AUROC over the epitopes of the test beside ours, and their printed means."""
     rows = challenges.peer_rows(own, published.aucs)
     for row in rows:
+        if n_receptors != published.n_receptors:
+            row |= dict.fromkeys(("own", "peer_better", "low", "high"))
         means = {name: published.means.get(row["method"], {}).get(name) for name in ("AUC", "R@1", "Rank")}
         numbers = {name: value and float(value) for name, value in means.items()}
         row |= {"all_auroc": numbers["AUC"], "all_first": numbers["R@1"], "all_rank": numbers["Rank"]}
@@ -223,14 +229,14 @@ def recall_rows(truth: pd.Series, scores: np.ndarray, left: np.ndarray, publishe
             row = {"candidates": name, "epitopes": len(names), "test": test, "receptors": len(members)}
             row |= {"rank": right.mean(), "first": (right <= 1).mean(), "third": (right <= 3).mean()}
             row["first_of_epitopes"] = first.mean()
-            tool = published.whole[CATEGORICAL]["R@1"] if name == CATEGORICAL else None
-            rows.append({**row, "tool_first": tool and float(tool)})
+            same = name == CATEGORICAL and published.n_receptors == len(truth)
+            rows.append({**row, "tool_first": float(published.whole[name]["R@1"]) if same else None})
     return rows
 
 
 def show(figures: dict) -> None:
     """Print the tables in Markdown."""
-    print(figures["test"][0], flush=True)
+    print(results.plain(figures["test"][0]), flush=True)
     table = results.Table(
         epitope="",
         references="d",

@@ -110,7 +110,7 @@ def main(argv=None):
     for row in figures["methods"]:
         row["chains"] = chains.get(row["method"], "alphabeta")
     show(figures)
-    results.write(args, figures, ["airrvec", "scikit-learn", "scipy"])
+    results.write(args, figures, ["scikit-learn", "scipy"])
 
 
 def measure(checkout: Path, epitope: str, reference, known: pd.Series, peers: pd.DataFrame) -> dict:
@@ -176,7 +176,7 @@ def show(figures: dict) -> None:
     )
     for row in figures["epitopes"]:
         table.add(**{column: row[column] for column in table.columns})
-    print(figures["mean"][0], flush=True)
+    print(results.plain(figures["mean"][0]), flush=True)
 
 
 if __name__ == "__main__":
