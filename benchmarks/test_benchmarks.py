@@ -183,6 +183,7 @@ def immrep22(figures: dict) -> None:
     published = {row["method"]: (row["mean"], row["epitopes"]) for row in figures["methods"]}
     assert published["method A"] == (0.5625, 2)
     assert published["method B"] == (1, 1)
+    assert all(row["own_left"] < row["own"] for row in figures["methods"] if row["method"] != "airrvec")
     assert {row["method"]: row["mean"] for row in figures["ranks"]}["method A"] == 1.25
     assert all(1 <= row["rank"] <= 2 for row in figures["ranks_of_epitopes"])
 

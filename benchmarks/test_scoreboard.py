@@ -138,6 +138,7 @@ def test_one_table_of_the_viral_test_measures_the_epitopes_that_it_has(material,
     epytope_viral.main(words)
     figures = json.loads((tmp_path / "a.json").read_text())["figures"]
     (row,) = figures["epitopes"]
+    assert "airrvec" not in {row["method"] for row in figures["methods"]}
     assert not any(row["tool_first"] for row in figures["recall"])
     assert (row["epitope"], row["auroc"], row["rank"]) == ("GILGFVFTL", None, pytest.approx(1, abs=0.5))
     assert {row["receptors"] for row in figures["recall"] if row["test"] == "as published"} == {
