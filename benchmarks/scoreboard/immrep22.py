@@ -111,7 +111,7 @@ def main(argv=None):
 
 
 def method_rows(aucs: dict[str, pd.Series], peers: pd.DataFrame) -> list[dict]:
-    """Return `challenges.peer_rows` of all negatives, and the same columns, ``…_left``, without known ones."""
+    """Return `challenges.peer_rows` of all negatives, with the columns ``…_left`` without known ones."""
     left = {row["method"]: row for row in challenges.peer_rows(aucs["auc_left"], peers)}
     rows = challenges.peer_rows(aucs["auc"], peers)
     for row in rows:
