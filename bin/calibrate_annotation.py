@@ -10,9 +10,9 @@ from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
-from airrvec.core.terminal import counted
+from airrvec.core.terminal import counted, print_warning
 from airrvec.core.vectors import VectorModel
-from airrvec.evaluation.options import add_labelled_options, labelled_options
+from airrvec.evaluation.options import add_labelled_options, united_options
 
 import numpy as np
 import pyarrow as pa
@@ -80,10 +80,11 @@ def _calibrate_all(args, labels) -> None:
     from airrvec.encoders.sceptr import Sceptr
 
     encoder = Sceptr(args.model, threads=args.threads)
-    options = labelled_options(args)
+    options, same = united_options(args)
     reference_set.require_labels(options["cells"], options["exclude_references"])
     excluded = reference_set.count_excluded_cells(options["cells"], options["exclude_references"])
-    measured = {"calibration": [], "precision_recall": [], "epitopes": []}
+    measured: dict[str, list] = {"calibration": [], "precision_recall": [], "epitopes": []}
+    contradicted = []
     references = {}
     qc = {
         "background": "OLGA" if args.background is None else args.background.name,
@@ -102,18 +103,53 @@ def _calibrate_all(args, labels) -> None:
         for chains, (counts, results) in _calibrate_species(args, labels, options, encoder).items():
             qc["groups"].append({"species": species, "chains": chains, **counts})
             references[species, chains] = results.pop("reference", None)
+            contradicted.append(results.pop("contradicted", None))
             for name, table in results.items():
                 measured[name].append(table)
-    table = reference_set.reference_table(
-        references, options["cells"], options["receptors"], options["exclude_references"]
-    )
-    tables.write_both(table, args.outdir / "receptors")
+    qc |= _write_references(args, options, references, contradicted, same)
     schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
     for (name, results), table_schema in zip(measured.items(), schemas, strict=True):
         table = pa.concat_tables([table_schema.empty_table(), *results])
         tables.write_both(table, args.outdir / name)
+        measured[name] = table
+    _print_holes(measured["epitopes"])
     annotator_file.save_reasons(qc["groups"], args.outdir / "reference")
     tables.write_json(qc, args.outdir / "calibration.qc.json")
+
+
+def _write_references(args, options: dict, references: dict, contradicted: list, same: pa.Table) -> dict:
+    """Write the labels of the reference, its suspect labels and same studies; return their numbers."""
+    from airrvec.annotation import suspect_labels
+    from airrvec.annotation.reference_set import reference_table
+
+    labelled = {name: options[name] for name in ("cells", "receptors", "exclude_references")}
+    table = reference_table(references, **labelled)
+    suspects = suspect_labels.suspect_labels(
+        table,
+        **labelled,
+        contradicted=suspect_labels.together(contradicted),
+        species=args.species,
+        innate=args.annotate_innate,
+    )
+    for name, rows in (
+        ("receptors", suspect_labels.marked(table, suspects)),
+        ("suspect_labels", suspects),
+        ("same_studies", same),
+    ):
+        tables.write_both(rows, args.outdir / name)
+    numbers = suspect_labels.counts(suspects)
+    if words := suspect_labels.sentence(numbers, len(suspects)):
+        print_warning(words)
+    names = same.select(["study", "same_as"]).to_pylist()
+    return {"suspect_labels": numbers, "suspects": len(suspects), "same_studies": names}
+
+
+def _print_holes(epitopes: pa.Table) -> None:
+    """Print what to expect of the epitopes of each class of chains."""
+    from airrvec.annotation.holes import hole_lines
+
+    for (species, chains), rows in epitopes.to_pandas().groupby(["species", "chains"], sort=False):
+        print_warning(*hole_lines(rows, f"{species}, {chains}"))
 
 
 def _calibrate_species(args, labels, options: dict, encoder) -> dict[str, tuple[dict, dict]]:
@@ -205,6 +241,7 @@ def _calibrate(
     """Write the reference of a class of chains; return its counts and its tables."""
     from airrvec.annotation import annotator_file, calibrate, reference_set
     from airrvec.annotation.annotator import Annotator
+    from airrvec.annotation.suspect_labels import contradictions
 
     reference, _, n_without = known[chains]
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
@@ -249,7 +286,8 @@ def _calibrate(
     save(Annotator(sources, fitted.scorer, fitted.scores))
     group = {"species": options["species"], "chains": chains}
     measured, counts["brier"] = _cross_validation(args, reference, fitted, excluded, group)
-    return counts, {"reference": reference, **measured}
+    contradicted = contradictions(reference, fitted, *group.values())
+    return counts, {"reference": reference, "contradicted": contradicted, **measured}
 
 
 def _with_vectors(receptors: pa.Table, embed) -> tuple[pa.Table, np.ndarray]:

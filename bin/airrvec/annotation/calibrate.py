@@ -14,6 +14,7 @@ from airrvec.annotation.evidence import (
     rescore,
     stacked,
 )
+from airrvec.annotation.holes import expected_recall, outlook
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.scorer import CalibrationScores, Scorer, brier_score, cross_validated_probabilities
 from airrvec.core import schema
@@ -443,7 +444,12 @@ def epitope_table(
     curve = precision_recall(score, right, reachable, background, PREVALENCE)
     precise = curve[curve["precision"] >= 1 - fdr]
     is_confident = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
-    binds = reference.labels[queries["row"].to_numpy()].tocsc()
+    labels, n_references = reference.labels[queries["row"].to_numpy()], reference.epitopes["n_references"]
+    calls = queries["epitope"].where(is_confident, -1).to_numpy()
+    expected = expected_recall(
+        labels, queries["fold"].to_numpy(), calls, n_references.to_numpy(), min_references
+    )
+    binds = labels.tocsc()
     rows = []
     n_excluded = (
         {} if excluded is None else dict(zip(excluded["epitope"], excluded["n_excluded"], strict=True))
@@ -466,6 +472,8 @@ def epitope_table(
                 "n_tested": int(tested.sum()),
                 "recall": (is_called & is_binder).sum() / tested.sum() if tested.any() else None,
                 "wrong": (is_called & ~is_binder).sum() / is_called.sum() if is_called.any() else None,
+                "expected_recall": None if few else expected[number],
+                "outlook": outlook(None if few else expected[number]),
                 "reason": reason,
             }
         )
@@ -477,6 +485,7 @@ def epitope_table(
             "n_excluded": epitope.n_excluded,
             "n_studies": 0,
             "n_tested": 0,
+            "outlook": outlook(None),
             "reason": "all of its references are excluded by --exclude_references",
         }
         for epitope in ([] if excluded is None else excluded.itertuples())

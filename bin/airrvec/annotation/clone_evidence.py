@@ -144,7 +144,8 @@ def _supported(connection, clones: pa.Table, sources: Sources, near: pa.Table) -
         for locus in chain
     )
     common = "epitope, any_value(antigen_species) AS antigen_species, any_value(mhc) AS mhc,"
-    common += " count(DISTINCT study) AS n_studies, max(confidence) AS confidence"
+    common += " count(DISTINCT study) AS n_studies, max(confidence) AS confidence,"
+    common += " CASE WHEN bool_and(suspect IS NOT NULL) THEN min(suspect) END AS suspect"
     made = connection.sql(
         f"""
         WITH clone AS (
@@ -171,7 +172,8 @@ def _supported(connection, clones: pa.Table, sources: Sources, near: pa.Table) -
         SELECT clone_id, any_value(tier) AS tier, string_agg(epitope, ';' ORDER BY epitope) AS epitopes,
             string_agg(DISTINCT antigen_species, ';' ORDER BY antigen_species) AS antigen_species,
             string_agg(DISTINCT mhc, ';' ORDER BY mhc) AS mhc, count(*) AS n_epitopes,
-            max(n_studies) AS n_studies, max(confidence) AS confidence
+            max(n_studies) AS n_studies, max(confidence) AS confidence,
+            CASE WHEN bool_and(suspect IS NOT NULL) THEN min(suspect) END AS suspect
         FROM strongest WHERE tier = best GROUP BY clone_id
         """
     ).df()
@@ -185,7 +187,7 @@ def _labels(reference: Path) -> pd.DataFrame:
     fields = ["v_call", "junction_aa"]
     columns = [f"{locus}_{name}" for locus in ("tra", "trb") for name in fields]
     kept = ["species", "clonotype_id", "epitope", "antigen_species", "mhc_a", "mhc_b", "reference_id"]
-    labels = tables.read(reference, [*kept, "confidence", *columns]).to_pandas()
+    labels = tables.read(reference, [*kept, "confidence", "suspect", *columns]).to_pandas()
     for locus in ("tra", "trb"):
         gene = labels[f"{locus}_v_call"].str.partition("*")[0]
         labels[locus] = gene + " " + labels[f"{locus}_junction_aa"]
@@ -195,8 +197,8 @@ def _labels(reference: Path) -> pd.DataFrame:
     labels = labels.merge(molecules, on=["mhc_a", "mhc_b"], how="left")
     labels["confidence"] = vdjdb_score(labels["confidence"])
     labels = labels.rename(columns={"reference_id": "study"})
-    names = ["species", "clonotype_id", "epitope", "antigen_species", "mhc", "study", "confidence"]
-    return labels[[*names, "tra", "trb"]].astype(dict.fromkeys((*names[:-1], "tra", "trb"), "string"))
+    names = ["species", "clonotype_id", "epitope", "antigen_species", "mhc", "study", "suspect", "tra", "trb"]
+    return labels[["confidence", *names]].astype(dict.fromkeys(names, "string"))
 
 
 def _cluster_epitopes(clusters: Path | None, near: pa.Table) -> pd.DataFrame:
@@ -244,6 +246,8 @@ def _said(row, donors: Mapping[str, hla.Alleles]) -> tuple:
         against.append("one study")
     if row.confidence == LOWEST:
         against.append("lowest confidence in VDJdb")
+    if suspect := _text(row.suspect):
+        against.append(f"suspect label ({suspect.replace(';', ', ')})")
     step = _innate_step(kind) if kind else _next_step(row, tier, epitopes, mhc, verdict)
     return tier, row.epitopes, _text(row.antigen_species), mhc, "; ".join(against) or None, step
 

@@ -45,7 +45,10 @@ _NAME = re.compile(r"[0-9a-f]{64}\.tar\.zst")
 _TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.tar\.zst\.\d+-[0-9a-f]{8}\.tmp")
 
 _LIBRARY = Path(__file__).parents[1]
-_TABLES = ("calibration", "precision_recall", "epitopes", "receptors")
+_TABLES = (
+    *("calibration", "precision_recall", "epitopes", "receptors"),
+    *("suspect_labels", "same_studies"),
+)
 _RESULTS = {
     "calibration.qc.json",
     "reference/not_calibrated.json",

@@ -305,7 +305,8 @@ def reference_table(
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.ANNOTATION_REFERENCE`, sorted by ``receptor_id``, without receptors of no class.
+        `airrvec.core.schema.ANNOTATION_REFERENCE`, sorted by ``receptor_id``, without receptors of no class;
+        ``suspect`` is null (`airrvec.annotation.suspect_labels.marked`).
     """
     receptors = without_copies(tables.distinct_receptors(receptors))
     for chains in CHAIN_CLASSES:
@@ -320,6 +321,7 @@ def reference_table(
     joined = evidence.join(
         receptors.filter(used).drop_columns("chain_pairing"), "receptor_id", join_type="inner"
     )
+    joined = joined.append_column("suspect", pa.nulls(len(joined), pa.string()))
     order = [(name, "ascending") for name in ("receptor_id", "epitope", "reference_id")]
     return joined.select(schema.ANNOTATION_REFERENCE.names).cast(schema.ANNOTATION_REFERENCE).sort_by(order)
 

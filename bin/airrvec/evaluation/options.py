@@ -4,6 +4,9 @@ import argparse
 from pathlib import Path
 
 from airrvec.core import settings, tables
+from airrvec.core.terminal import print_warning
+
+import pyarrow as pa
 
 
 def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bool = False) -> None:
@@ -16,10 +19,23 @@ def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bo
 
 
 def labelled_options(args: argparse.Namespace) -> dict:
-    """Return these options as arguments of `airrvec.evaluation.fewshot.select_labelled`."""
-    return {
-        "cells": tables.read(args.cells),
-        "receptors": tables.read(args.receptors),
-        "species": args.species,
-        "exclude_references": None if args.exclude_references == "none" else args.exclude_references,
-    }
+    """
+    Return these options as arguments of `airrvec.evaluation.fewshot.select_labelled`.
+
+    Studies that are the same by their content have one name.
+    """
+    options, _ = united_options(args)
+    return options
+
+
+def united_options(args: argparse.Namespace) -> tuple[dict, pa.Table]:
+    """Return `labelled_options`, and `airrvec.core.schema.SAME_STUDIES`."""
+    from airrvec.evaluation import study_identity
+
+    cells, receptors = tables.read(args.cells), tables.read(args.receptors)
+    excluded = None if args.exclude_references == "none" else args.exclude_references
+    same = study_identity.same_studies(cells, receptors, excluded)
+    if words := study_identity.sentence(same):
+        print_warning(words)
+    options = {"receptors": receptors, "species": args.species, "exclude_references": excluded}
+    return {"cells": study_identity.unite(cells, same), **options}, same

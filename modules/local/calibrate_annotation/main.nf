@@ -13,7 +13,7 @@ process CALIBRATE_ANNOTATION {
 
     output:
     path 'reference', emit: reference, optional: true // a file a class of chains that could be calibrated; may be empty
-    path('{calibration,precision_recall,epitopes,receptors}.{parquet,tsv}'), emit: tables, optional: true
+    path('{calibration,precision_recall,epitopes,receptors,suspect_labels,same_studies}.{parquet,tsv}'), emit: tables, optional: true
     path 'calibration.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('annotation'), val('reference'), emit: ended
@@ -37,6 +37,6 @@ process CALIBRATE_ANNOTATION {
     stub:
     """
     mkdir reference
-    touch {calibration,precision_recall,epitopes,receptors}.{parquet,tsv} calibration.qc.json versions.yml
+    touch {calibration,precision_recall,epitopes,receptors,suspect_labels,same_studies}.{parquet,tsv} calibration.qc.json versions.yml
     """
 }

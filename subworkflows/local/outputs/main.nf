@@ -66,7 +66,7 @@ def ofAnalyses(names) {
 }
 
 def ofAnnotation(settings, ids) {
-    def tables = ['calibration', 'precision_recall', 'epitopes', 'receptors', 'merged', 'conflicts', 'sources']
+    def tables = ['calibration', 'precision_recall', 'epitopes', 'receptors', 'suspect_labels', 'same_studies', 'merged', 'conflicts', 'sources']
     def rejects = settings.reference ? ['rejects.parquet', 'rejects/'] : []
     return tablesIn('annotation', ids) + tablesIn('annotation/reference', tables) + inFolder('annotation/reference', rejects + ['calibration.qc.json'])
 }

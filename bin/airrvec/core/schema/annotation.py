@@ -199,6 +199,13 @@ PRECISION_RECALL = published(
     twin=True,
 )
 
+# Words of the column ``outlook``.
+IS_FOUND, FOUND_FEW, NOTHING, NEVER_CALLED = OUTLOOKS = (
+    "found",
+    "few",
+    "nothing",
+    "never called",
+)
 _FROM_REFERENCES = "the most frequent of its references"
 ANNOTATION_EPITOPES = published(
     "epitopes",
@@ -222,6 +229,16 @@ ANNOTATION_EPITOPES = published(
         "wrong",
         "Share of wrong calls among the labelled receptors called with this epitope",
         null="none is called with it",
+    ),
+    float64(
+        "expected_recall",
+        "Share of its receptors that [the whole reference is expected to find](explanations/annotation.md#holes),"
+        " 0 to 1",
+        null="it is never called",
+    ),
+    string(
+        "outlook",
+        "`found`; `few`, `nothing`: `expected_recall` is below 0.1 or 0.02; `never called`: see the next column",
     ),
     string("reason", "Why the epitope is not called", null="it is"),
     twin=True,

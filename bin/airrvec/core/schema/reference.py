@@ -1,6 +1,6 @@
 """Schemas of the reference of the annotation, and of the tables it is merged from."""
 
-from airrvec.core.schema.published import int64, published, string
+from airrvec.core.schema.published import boolean, int64, published, string
 from airrvec.core.schema.shared import (
     CLONOTYPE_ID,
     LABEL_COLUMNS,
@@ -18,6 +18,11 @@ ANNOTATION_REFERENCE = published(
     *(*RECEPTOR_COLUMNS, SPECIES_COLUMN),
     *(column for column in LABEL_COLUMNS if column.name in REFERENCE_LABELS),
     int64("n_cells", "Number of labelled cells with this label"),
+    string(
+        "suspect",
+        "Why the label is doubtful, joined by `;`: the words of [`suspect_labels`](#suspect-labels)",
+        null="no reason is known",
+    ),
     *(RECEPTOR_ID, CLONOTYPE_ID),
     *(string(f"{name}_id", _ID, null="not in the class") for name in ("paired", "alpha", "beta")),
     twin=True,
@@ -101,5 +106,42 @@ REFERENCE_SOURCES = published(
         "Labels with an MHC that is no allele, serotype or H-2 molecule, such as `HLA class I` or"
         " `HLA-A:01`. No donor's HLA excludes an epitope by it.",
     ),
+    twin=True,
+)
+
+SAME_STUDIES = published(
+    "same_studies",
+    "annotation/reference/same_studies.parquet",
+    "One row per study that is [the same as another](explanations/reference.md#the-same-study) by its content.",
+    string("study", "The study, as the tables name it"),
+    string(
+        "same_as", "The name under which it counts: that of the first study of its group, itself included"
+    ),
+    int64("pairs", "Its pairs of junction and epitope"),
+    int64("shared_pairs", "The most of these that one study of its group has too"),
+    twin=True,
+)
+
+# Reasons of `airrvec.annotation.suspect_labels`, in the order of the tables.
+CONTRADICTED, SORTED_TOGETHER, EQUAL_JUNCTIONS, INNATE = SUSPECT_REASONS = (
+    "contradicted",
+    "sorted together",
+    "equal junctions",
+    "innate-like",
+)
+SUSPECT_LABELS = published(
+    "suspect_labels",
+    "annotation/reference/suspect_labels.parquet",
+    "One row per label that there is [a reason to doubt](explanations/reference.md#suspect-labels).",
+    *(*RECEPTOR_COLUMNS, SPECIES_COLUMN),
+    string("epitope", "The epitope of the label"),
+    string("reference_id", "The study of the label", null="none is named"),
+    string(
+        "reason",
+        f"{', '.join(f'`{word}`' for word in SUSPECT_REASONS)}; several joined by `;`",
+    ),
+    string("evidence", "What each reason rests on, joined by `; `"),
+    boolean("reference", "Whether the receptor is a reference nevertheless"),
+    *(RECEPTOR_ID, CLONOTYPE_ID),
     twin=True,
 )

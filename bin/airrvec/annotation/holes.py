@@ -1,0 +1,120 @@
+"""Holes of a reference: epitopes of which, by the cross-validation, no receptors will be found."""
+
+from airrvec.core import schema
+from airrvec.core.tables import named_rows
+from airrvec.core.terminal import counted
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+FEW, NONE = 0.1, 0.02  # expected recall below which few receptors are found, and none
+WEIGHT = 10  # receptors of an epitope that weigh as much as the curve of all epitopes
+MOST = 100  # receptors of an epitope, of one fold, that count in this curve
+N_NAMED = 5  # holes that the terminal names
+
+
+def outlook(expected: float | None) -> str:
+    """
+    Return a word of ``outlook`` of `airrvec.core.schema.ANNOTATION_EPITOPES` for an expected recall.
+
+    Examples
+    --------
+    >>> outlook(0.5), outlook(0.05), outlook(0.01), outlook(None)
+    ('found', 'few', 'nothing', 'never called')
+    """
+    if expected is None:
+        return schema.NEVER_CALLED
+    return schema.NOTHING if expected < NONE else schema.FOUND_FEW if expected < FEW else schema.IS_FOUND
+
+
+def expected_recall(
+    binds: sparse.csr_array, fold: np.ndarray, called: np.ndarray, n_references: np.ndarray, minimum: int
+) -> np.ndarray:
+    """
+    Return the share of the receptors of each epitope that the whole reference is expected to find.
+
+    The folds show what few references find, because they hold out whole studies: of an epitope with 135
+    references, of which one study has 134, no more is tested than what one reference finds. So each epitope
+    is shrunk towards a monotone curve of recall against the number of references that were left, with the
+    weight of `WEIGHT` receptors.
+
+    Parameters
+    ----------
+    binds : csr_array, shape (n_queries, n_epitopes)
+        Epitopes of the labelled receptors.
+    fold : ndarray of int, shape (n_queries,)
+        Their folds.
+    called : ndarray of int, shape (n_queries,)
+        The epitope that each is called with; -1 if it has no call.
+    n_references : ndarray of int, shape (n_epitopes,)
+        References of each epitope.
+    minimum : int
+        References that an epitope needs to be called.
+
+    Returns
+    -------
+    ndarray, shape (n_epitopes,)
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    pairs = binds.tocoo()
+    labels = pd.DataFrame(
+        {"epitope": pairs.col, "fold": fold[pairs.row], "right": called[pairs.row] == pairs.col}
+    )
+    tested = labels.groupby(["epitope", "fold"])["right"].agg(["size", "sum"]).reset_index()
+    tested["left"] = n_references[tested["epitope"]] - tested["size"]
+    tested = tested[tested["left"] >= minimum]
+    curve = np.zeros(len(n_references))
+    if len(tested):
+        weight = np.minimum(tested["size"], MOST)
+        fitted = IsotonicRegression(out_of_bounds="clip")
+        curve = fitted.fit(tested["left"], tested["sum"] / tested["size"], weight).predict(n_references)
+    n_tested, n_right = (np.bincount(tested["epitope"], tested[name], len(curve)) for name in ("size", "sum"))
+    return (n_right + WEIGHT * curve) / (n_tested + WEIGHT)
+
+
+def holes(epitopes: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return the epitopes that can be called but are not found, those with most references first.
+
+    Parameters
+    ----------
+    epitopes : DataFrame
+        `airrvec.core.schema.ANNOTATION_EPITOPES` of one species and class of chains.
+    """
+    missed = epitopes[epitopes["outlook"] == schema.NOTHING]
+    return missed.sort_values(["n_references", "epitope"], ascending=[False, True])
+
+
+def hole_lines(epitopes: pd.DataFrame, title: str, n_named: int = N_NAMED) -> list[str]:
+    """
+    Return what to expect of the epitopes of one class: a line of counts, and one for each of the first holes.
+
+    Parameters
+    ----------
+    epitopes : DataFrame
+        As of `holes`.
+    title : str
+        Of the class.
+    n_named : int
+        Holes that are named.
+    """
+    n = epitopes["outlook"].value_counts().reindex(schema.OUTLOOKS, fill_value=0)
+    n_enough = int(n.sum() - n[schema.NEVER_CALLED])
+    head = (
+        f"{title}: {n_enough:,} of {counted(len(epitopes), 'epitope')} have enough references; by the folds,"
+        f" receptors are found of {n[schema.IS_FOUND]:,}, few of {n[schema.FOUND_FEW]:,}, none of"
+        f" {n[schema.NOTHING]:,}"
+    )
+    missed = holes(epitopes)
+    if n[schema.NOTHING] == n_enough:  # the class, not the epitopes
+        return [head]
+    return [head, *(f"  {hole(row)}" for row in named_rows(missed.head(n_named)))]
+
+
+def hole(row) -> str:
+    """Return what to expect of an epitope of `holes`, as text."""
+    references = counted(row.n_references, "reference")
+    studies = counted(row.n_studies, "study", "studies")
+    return f"{row.epitope}: {references} of {studies}; nothing will be found"
