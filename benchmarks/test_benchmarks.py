@@ -53,6 +53,19 @@ def annotation(figures: dict) -> None:
     assert all(0 <= row["ap"] <= 1 for row in trial["scores"])
 
 
+def suspect_labels(figures: dict) -> None:
+    rows = figures["suspects"]
+    assert [(row["split"], row["left_out"]) for row in rows] == [
+        (split, name)
+        for split in ("time", "studies")
+        for name in ("none", "contradicted", "sorted together", "both")
+    ]
+    assert all(
+        row["ap_change_low"] == row["ap_change_high"] == 0 for row in rows if row["left_out"] == "none"
+    )
+    assert all(row["calls_20"] >= row["calls_10"] >= row["calls_5"] for row in rows)
+
+
 def donor_hla(figures: dict) -> None:
     rows = figures["all"]["calls"]
     assert {row["hla"] for row in rows} == {"without", "with", "one field"}
@@ -228,6 +241,9 @@ NO_INTERFACES = "" if Path("/sys/class/net").exists() else "counts the bytes of 
 ENTRIES = {
     "annotation/annotation.py": Entry(
         "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100", annotation
+    ),
+    "annotation/suspect_labels.py": Entry(
+        "--labelled VDJDB --folds 1 --contrast 100 --background 300 --test 100 --draws 5", suspect_labels
     ),
     "annotation/donor_hla.py": Entry(
         "--labelled VDJDB --folds 1 --background 1000 --test-background 100", donor_hla

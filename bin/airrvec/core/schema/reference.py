@@ -112,7 +112,7 @@ REFERENCE_SOURCES = published(
 SAME_STUDIES = published(
     "same_studies",
     "annotation/reference/same_studies.parquet",
-    "One row per study that is [the same as another](explanations/reference.md#the-same-study) by its content.",
+    "One row per study that is [the same as another](explanations/reference.md#the-same-study).",
     string("study", "The study, as the tables name it"),
     string(
         "same_as", "The name under which it counts: that of the first study of its group, itself included"
