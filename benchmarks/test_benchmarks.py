@@ -243,7 +243,8 @@ ENTRIES = {
         "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100", annotation
     ),
     "annotation/suspect_labels.py": Entry(
-        "--labelled VDJDB --folds 1 --contrast 100 --background 300 --test 100 --draws 5", suspect_labels
+        "--labelled VDJDB --folds 1 --contrast 100 --background 300 --test 100 --draws 5 --cut 8",
+        suspect_labels,
     ),
     "annotation/donor_hla.py": Entry(
         "--labelled VDJDB --folds 1 --background 1000 --test-background 100", donor_hla

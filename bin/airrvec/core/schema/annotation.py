@@ -232,12 +232,12 @@ ANNOTATION_EPITOPES = published(
     ),
     float64(
         "expected_recall",
-        "Share of its receptors that the whole reference is [expected to find](explanations/annotation.md#holes)",
+        "Share of its receptors that the reference is [expected to find](explanations/annotation.md#holes)",
         null="it is never called",
     ),
     string(
         "outlook",
-        "`found`; `few`, `nothing`: `expected_recall` is below 0.1, 0.02; `never called`: see the next column",
+        "`found`; `few`, `nothing`: `expected_recall` below 0.1, 0.02; `never called`: see the next column",
     ),
     string("reason", "Why the epitope is not called", null="it is"),
     twin=True,
