@@ -112,7 +112,7 @@ def _calibrate_all(args, labels) -> None:
         table = pa.concat_tables([table_schema.empty_table(), *results])
         tables.write_both(table, args.outdir / name)
         measured[name] = table
-    _print_holes(measured["epitopes"])
+    _count_holes(measured["epitopes"], qc["groups"])
     annotator_file.save_reasons(qc["groups"], args.outdir / "reference")
     tables.write_json(qc, args.outdir / "calibration.qc.json")
 
@@ -144,12 +144,17 @@ def _write_references(args, options: dict, references: dict, contradicted: list,
     return {"suspect_labels": numbers, "suspects": len(suspects), "same_studies": names}
 
 
-def _print_holes(epitopes: pa.Table) -> None:
-    """Print what to expect of the epitopes of each class of chains."""
+def _count_holes(epitopes: pa.Table, groups: list[dict]) -> None:
+    """Print what to expect of the epitopes of each class of chains, and add it to the counts of the class."""
     from airrvec.annotation.holes import hole_lines
 
-    for (species, chains), rows in epitopes.to_pandas().groupby(["species", "chains"], sort=False):
-        print_warning(*hole_lines(rows, f"{species}, {chains}"))
+    frame = epitopes.to_pandas()
+    for group in groups:
+        rows = frame[(frame["species"] == group["species"]) & (frame["chains"] == group["chains"])]
+        group["outlook"] = hole_lines(rows) if len(rows) else []
+        if len(rows):
+            head, *named = group["outlook"]
+            print_warning(f"{group['species']}, {group['chains']}: {head}", *(f"  {line}" for line in named))
 
 
 def _calibrate_species(args, labels, options: dict, encoder) -> dict[str, tuple[dict, dict]]:

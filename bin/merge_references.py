@@ -36,6 +36,7 @@ def main(argv=None):
         ("merged", merged.pairs),
         ("conflicts", merged.conflicts),
         ("sources", merged.sources),
+        ("same_studies", merged.same_studies),
     ):
         tables.write_both(table, args.outdir / name)
     script.write_versions(args, "numpy", "pandas", "pyarrow", "scipy", "tidytcells")

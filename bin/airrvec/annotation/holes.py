@@ -87,7 +87,7 @@ def holes(epitopes: pd.DataFrame) -> pd.DataFrame:
     return missed.sort_values(["n_references", "epitope"], ascending=[False, True])
 
 
-def hole_lines(epitopes: pd.DataFrame, title: str, n_named: int = N_NAMED) -> list[str]:
+def hole_lines(epitopes: pd.DataFrame, n_named: int = N_NAMED) -> list[str]:
     """
     Return what to expect of the epitopes of one class: a line of counts, and one for each of the first holes.
 
@@ -95,22 +95,20 @@ def hole_lines(epitopes: pd.DataFrame, title: str, n_named: int = N_NAMED) -> li
     ----------
     epitopes : DataFrame
         As of `holes`.
-    title : str
-        Of the class.
     n_named : int
         Holes that are named.
     """
     n = epitopes["outlook"].value_counts().reindex(schema.OUTLOOKS, fill_value=0)
     n_enough = int(n.sum() - n[schema.NEVER_CALLED])
     head = (
-        f"{title}: {n_enough:,} of {counted(len(epitopes), 'epitope')} have enough references; by the folds,"
+        f"{n_enough:,} of {counted(len(epitopes), 'epitope')} have enough references; by the folds,"
         f" receptors are found of {n[schema.IS_FOUND]:,}, few of {n[schema.FOUND_FEW]:,}, none of"
         f" {n[schema.NOTHING]:,}"
     )
     missed = holes(epitopes)
     if n[schema.NOTHING] == n_enough:  # the class, not the epitopes
         return [head]
-    return [head, *(f"  {hole(row)}" for row in named_rows(missed.head(n_named)))]
+    return [head, *(hole(row) for row in named_rows(missed.head(n_named)))]
 
 
 def hole(row) -> str:

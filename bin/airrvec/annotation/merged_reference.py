@@ -11,6 +11,7 @@ from airrvec.core import schema, tables
 from airrvec.core.antigens import study_id, vdjdb_score
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
+from airrvec.evaluation import study_identity
 from airrvec.input.mhc_names import count_unknown_mhc, mhc_alleles, unknown_mhc_warning
 
 import numpy as np
@@ -150,6 +151,8 @@ class MergedReference:
     pairs, conflicts, sources : pyarrow.Table
         `airrvec.core.schema.MERGED_REFERENCE`, `airrvec.core.schema.REFERENCE_CONFLICTS` and
         `airrvec.core.schema.REFERENCE_SOURCES`.
+    same_studies : pyarrow.Table
+        `airrvec.core.schema.SAME_STUDIES`; ``n_studies`` counts them once, all else keeps their names.
     warnings : list of str
         For the user.
     """
@@ -159,6 +162,7 @@ class MergedReference:
     pairs: pa.Table
     conflicts: pa.Table
     sources: pa.Table
+    same_studies: pa.Table
     warnings: list[str]
 
 
@@ -188,7 +192,9 @@ def merge(sources: list[SourceTable]) -> MergedReference:
     cells = cells.set_column(at, "confidence", scored)
     columns = ["sample_id", *_PAIR, "clonotype_id", *schema.REFERENCE_LABELS[1:], "label_method"]
     rows = cells.select(columns).to_pandas()
-    rows = rows.assign(mhc=mhc_names(rows))
+    same = study_identity.same_studies(cells, receptors)
+    united = study_identity.unite(cells, same)["reference_id"].to_pandas()
+    rows = rows.assign(mhc=mhc_names(rows), united=united)
     pairs = _pairs(rows, receptors)
     table = _table(pairs, schema.MERGED_REFERENCE)
     n_groups = pairs.groupby("clonotype_id")["epitope_group"].transform("nunique")
@@ -203,7 +209,9 @@ def merge(sources: list[SourceTable]) -> MergedReference:
         table,
         _table(conflicts, schema.REFERENCE_CONFLICTS),
         pa.Table.from_pylist(accounts, schema=schema.REFERENCE_SOURCES),
+        same,
         [
+            *filter(None, [study_identity.sentence(same.to_pylist())]),
             *(f"{name}: {unknown_mhc_warning(counts)}" for name, counts in unknown.items() if counts),
             *(
                 f"{name}: no row has an epitope"
@@ -272,7 +280,7 @@ def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
     give no alleles.
     """
     methods = rows[_EVIDENCE].assign(label_method=rows["label_method"].map(_words)).explode("label_method")
-    evidence = rows.groupby(_EVIDENCE)["reference_id"].nunique().to_frame("n_studies")
+    evidence = rows.groupby(_EVIDENCE)["united"].nunique().to_frame("n_studies")
     for name in _MOST_FREQUENT:
         evidence[name] = tables.most_frequent(rows, _EVIDENCE, name)
     for name, column in {"mhc": "mhc", "sources": "sample_id", "studies": "reference_id"}.items():

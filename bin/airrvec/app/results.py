@@ -6,11 +6,12 @@ import pandas as pd
 
 
 class Reference(NamedTuple):
-    """Merged labelled tables: pairs of receptor and epitope, conflicts, and the use of each table."""
+    """Merged labelled tables: pairs of receptor and epitope, conflicts, use of each table, same studies."""
 
     merged: pd.DataFrame
     conflicts: pd.DataFrame
     sources: pd.DataFrame
+    same_studies: pd.DataFrame
 
 
 class Clones(NamedTuple):

@@ -156,7 +156,7 @@ def reference(
     Returns
     -------
     Reference
-        ``merged``, ``conflicts`` and ``sources`` of docs/output.md.
+        ``merged``, ``conflicts``, ``sources`` and ``same_studies`` of docs/output.md.
 
     Raises
     ------

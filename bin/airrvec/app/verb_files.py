@@ -19,7 +19,7 @@ from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet.checks import condition_notes
 from airrvec.input.samplesheet.names import name_of, name_problem
 
-MERGED = ("merged", "conflicts", "sources")
+MERGED = ("merged", "conflicts", "sources", "same_studies")
 
 
 def listed_paths(text: str | list[Path]) -> list[Path]:

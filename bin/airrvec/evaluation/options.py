@@ -35,7 +35,7 @@ def united_options(args: argparse.Namespace) -> tuple[dict, pa.Table]:
     cells, receptors = tables.read(args.cells), tables.read(args.receptors)
     excluded = None if args.exclude_references == "none" else args.exclude_references
     same = study_identity.same_studies(cells, receptors, excluded)
-    if words := study_identity.sentence(same):
+    if words := study_identity.sentence(same.to_pylist()):
         print_warning(words)
     options = {"receptors": receptors, "species": args.species, "exclude_references": excluded}
     return {"cells": study_identity.unite(cells, same), **options}, same

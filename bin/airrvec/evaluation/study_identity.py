@@ -126,17 +126,16 @@ def unite(cells: pa.Table, same: pa.Table) -> pa.Table:
     return cells.set_column(cells.column_names.index("reference_id"), "reference_id", united)
 
 
-def sentence(same: pa.Table) -> str | None:
+def sentence(same: list[dict]) -> str | None:
     """
-    Return which studies are the same, or None if none are.
+    Return which studies are the same, or None if none are; ``same``: rows of `same_studies`.
 
     Examples
     --------
-    >>> table = {"study": ["PMID:1", "mine"], "same_as": ["PMID:1"] * 2, "pairs": [20, 20]}
-    >>> sentence(pa.table({**table, "shared_pairs": [20, 20]}))
+    >>> sentence([{"study": name, "same_as": "PMID:1"} for name in ("PMID:1", "mine")])
     '1 study is the same as another by its content, and counts as one with it: mine = PMID:1'
     """
-    renamed = [row for row in same.to_pylist() if row["study"] != row["same_as"]]
+    renamed = [row for row in same if row["study"] != row["same_as"]]
     if not renamed:
         return None
     shown = ", ".join(f"{row['study']} = {row['same_as']}" for row in renamed[:N_NAMED])

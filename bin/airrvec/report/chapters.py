@@ -76,6 +76,7 @@ CHAPTERS = (
         "What they recognise",
         "Predicted epitopes of receptors, by comparison with a labelled reference set",
         (
+            "airrvec_annotation_holes",
             "airrvec_annotation_pathogens",
             "airrvec_annotation_epitopes",
             "airrvec_annotation_counts",

@@ -127,6 +127,10 @@ READINGS = {
         "rows with an FDR of at most 0.05, and the size of their difference.",
         "No finding is not equality: many samples have too few γδ cells to be compared, and are left out.",
     ),
+    "airrvec_annotation_holes": Reading(
+        "of which epitopes this reference finds receptors, and of which it finds none.",
+        "An estimate: epitopes that few receptors test are judged by all epitopes with as many references.",
+    ),
     "airrvec_annotation_pathogens": Reading(
         "which pathogens and epitopes are called, and in how many samples.",
         "Doubtful calls: an epitope called in few receptors, or one whose MHC the donor lacks (column hla"

@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from airrvec.core import schema, tables
@@ -23,6 +23,7 @@ from airrvec.report.page import (
     with_group_titles,
     with_units,
 )
+from airrvec.report.sections import reference
 from airrvec.report.sections.calibration import (
     cautions,
     is_underestimated,
@@ -283,7 +284,7 @@ CALLS = {
     "innate-like": "Innate-like",
 }
 N_ANSWER = 5  # epitopes in the answer
-N_EPITOPES = 20  # in the bar plot
+N_EPITOPES = 20  # in the bar plot, and in the table of what to expect
 
 
 @dataclass(frozen=True)
@@ -296,27 +297,33 @@ class Annotation:
     precision_recall: pd.DataFrame
     titles: dict[tuple[str, str], str]
     calls: Sequence[dict] = ()  # of `lowest_fdr`
+    epitopes: pd.DataFrame = field(default_factory=pd.DataFrame)  # of the classes of chains of the samples
 
 
 def read_annotation(folder: Path | None, calls: Path | None) -> Annotation | None:
     """Return the results of annotation, and the ``calls`` of samples in a folder; None if there are none."""
     if folder is None or not (folder / "calibration.qc.json").exists():
         return None
-    reference = json.loads((folder / "calibration.qc.json").read_text())
-    titles = group_titles(reference["groups"])
+    counts = json.loads((folder / "calibration.qc.json").read_text())
+    titles = group_titles(counts["groups"])
+    samples = [json.loads(path.read_text()) for path in sorted(folder.glob("*.annotation.qc.json"))]
     return Annotation(
-        [json.loads(path.read_text()) for path in sorted(folder.glob("*.annotation.qc.json"))],
-        reference,
+        samples,
+        counts,
         with_group_titles(tables.read(folder / "calibration.parquet").to_pandas(), titles),
         with_group_titles(tables.read(folder / "precision_recall.parquet").to_pandas(), titles),
         titles,
         lowest_fdr(calls.glob("*.parquet")) if calls else (),
+        reference.expected(folder / "epitopes.parquet", samples, titles),
     )
 
 
 def annotation_sections(annotation: Annotation) -> list[dict]:
-    """Return the sections: counts, HLA, epitopes, calls with the lowest FDR, and their error rates."""
-    sections = [_counts(annotation)]
+    """Return the sections: the reference, counts, HLA, epitopes, calls with the lowest FDR, error rates."""
+    sections = []
+    if len(annotation.epitopes):
+        sections.append(reference.holes_section(annotation.epitopes, _outlook(annotation)))
+    sections.append(_counts(annotation))
     if typed(annotation.samples):
         sections.append(hla_section(annotation.samples, annotation.titles))
     if any(sample["epitopes"] for sample in annotation.samples):
@@ -349,7 +356,12 @@ def annotation_lines(annotation: Annotation) -> list[str]:
         f"{name[:17]:<17}{receptors:>10,}{n_calls:>10,}{expected:>17.1f}"
         for name, receptors, n_calls, expected in rows
     ]
-    return [*lines, *(f"Note: {sentence}" for sentence in _cautions(annotation))]
+    lines += [f"Note: {sentence}" for sentence in _cautions(annotation)]
+    return [*lines, *reference.doubts(annotation.reference), *_outlook(annotation)]
+
+
+def _outlook(annotation: Annotation) -> list[str]:
+    return reference.outlook_lines(annotation.reference["groups"], annotation.samples, annotation.titles)
 
 
 def _n_called(sample: dict) -> int:
@@ -517,6 +529,10 @@ def _count_words(annotation: Annotation) -> list[str]:
         *_untrained(annotation),
         *_innate(annotation),
         *_excluded(annotation),
+        *(
+            f"{escaped(sentence)} (<code>annotation/reference/</code>)."
+            for sentence in reference.doubts(annotation.reference)
+        ),
         *(f"<strong>{escaped(sentence)}.</strong>" for sentence in _cautions(annotation)),
         "All cells are in <code>annotation/</code>, all references in"
         " <code>annotation/reference/receptors.tsv</code>.",
