@@ -160,13 +160,13 @@ def trial(sources: Sources, parts: list[tuple], together: set[str], background, 
 
 def _row(calls: dict, claims: dict, name: str, args) -> dict:
     pooled, base = Calls.pooled(calls[name]), Calls.pooled(calls["none"])
-    row = {"queries": len(pooled.score), **Ranking(pooled).measure()}
+    row: dict = {"queries": len(pooled.score), **Ranking(pooled).measure()}
     low, high = interval(bootstrap(pooled, args.draws) - bootstrap(base, args.draws))
     for place, measure in enumerate(MEASURES):
         row[f"{measure}_change_low"], row[f"{measure}_change_high"] = float(low[place]), float(high[place])
     sums = pd.DataFrame(claims[name], columns=["claimed", "calls", "false", "n"]).groupby("claimed").sum()
     for claimed in CLAIMED:
-        n_calls, false, n = (int(number) for number in sums.loc[claimed])
+        n_calls, false, n = (int(number) for number in sums.loc[claimed].to_numpy())
         key = f"{100 * claimed:.0f}"
         row |= {
             f"calls_{key}": n_calls,
@@ -209,7 +209,7 @@ def main(argv=None):
     background, test = ((part, embed(part)) for part in (background, test))
     names = sources.reference.study_names
     fold = divided(sources.reference, 0)
-    splits = {
+    splits: dict[str, list[tuple]] = {
         "time": [(times(names, args.cut), 0, 2)],
         "studies": [(fold, number) for number in range(args.folds)],
     }

@@ -473,7 +473,7 @@ def epitope_table(
                 "recall": (is_called & is_binder).sum() / tested.sum() if tested.any() else None,
                 "wrong": (is_called & ~is_binder).sum() / is_called.sum() if is_called.any() else None,
                 "expected_recall": None if few else expected[number],
-                "outlook": outlook(None if few else expected[number]),
+                "outlook": outlook(None if few else expected[number], int(tested.sum())),
                 "reason": reason,
             }
         )
@@ -485,7 +485,7 @@ def epitope_table(
             "n_excluded": epitope.n_excluded,
             "n_studies": 0,
             "n_tested": 0,
-            "outlook": outlook(None),
+            "outlook": outlook(None, 0),
             "reason": "all of its references are excluded by --exclude_references",
         }
         for epitope in ([] if excluded is None else excluded.itertuples())

@@ -9,22 +9,32 @@ import pandas as pd
 from scipy import sparse
 
 FEW, NONE = 0.1, 0.02  # expected recall below which few receptors are found, and none
+TESTED = 10  # receptors below which an epitope is not tested
 WEIGHT = 10  # receptors of an epitope that weigh as much as the curve of all epitopes
 MOST = 100  # receptors of an epitope, of one fold, that count in this curve
 N_NAMED = 5  # holes that the terminal names
 
 
-def outlook(expected: float | None) -> str:
+def outlook(expected: float | None, n_tested: int) -> str:
     """
-    Return a word of ``outlook`` of `airrvec.core.schema.ANNOTATION_EPITOPES` for an expected recall.
+    Return a word of ``outlook`` of `airrvec.core.schema.ANNOTATION_EPITOPES`.
+
+    Parameters
+    ----------
+    expected : float or None
+        From `expected_recall`; None if the epitope is never called.
+    n_tested : int
+        Receptors that test it.
 
     Examples
     --------
-    >>> outlook(0.5), outlook(0.05), outlook(0.01), outlook(None)
-    ('found', 'few', 'nothing', 'never called')
+    >>> outlook(0.5, 20), outlook(0.05, 20), outlook(0.01, 20), outlook(0.5, 1), outlook(None, 0)
+    ('found', 'few', 'nothing', 'not tested', 'never called')
     """
     if expected is None:
         return schema.NEVER_CALLED
+    if n_tested < TESTED:
+        return schema.NOT_TESTED
     return schema.NOTHING if expected < NONE else schema.FOUND_FEW if expected < FEW else schema.IS_FOUND
 
 
@@ -74,45 +84,41 @@ def expected_recall(
     return (n_right + WEIGHT * curve) / (n_tested + WEIGHT)
 
 
-def holes(epitopes: pd.DataFrame) -> pd.DataFrame:
+def hole_lines(epitopes: pd.DataFrame, n_named: int = N_NAMED) -> list[str]:
     """
-    Return the epitopes that can be called but are not found, those with most references first.
+    Return what to expect of the epitopes of one class: a line of counts, and one for each of the first holes.
+
+    Holes are epitopes with enough references of which little or nothing is found, or that nothing tests,
+    those with most references first.
 
     Parameters
     ----------
     epitopes : DataFrame
         `airrvec.core.schema.ANNOTATION_EPITOPES` of one species and class of chains.
-    """
-    missed = epitopes[epitopes["outlook"] == schema.NOTHING]
-    return missed.sort_values(["n_references", "epitope"], ascending=[False, True])
-
-
-def hole_lines(epitopes: pd.DataFrame, n_named: int = N_NAMED) -> list[str]:
-    """
-    Return what to expect of the epitopes of one class: a line of counts, and one for each of the first holes.
-
-    Parameters
-    ----------
-    epitopes : DataFrame
-        As of `holes`.
     n_named : int
         Holes that are named.
     """
     n = epitopes["outlook"].value_counts().reindex(schema.OUTLOOKS, fill_value=0)
     n_enough = int(n.sum() - n[schema.NEVER_CALLED])
     head = (
-        f"{n_enough:,} of {counted(len(epitopes), 'epitope')} have enough references; by the folds,"
-        f" receptors are found of {n[schema.IS_FOUND]:,}, few of {n[schema.FOUND_FEW]:,}, none of"
-        f" {n[schema.NOTHING]:,}"
+        f"{n_enough:,} of {counted(len(epitopes), 'epitope')} have enough references; by the folds, receptors"
+        f" are found of {n[schema.IS_FOUND]:,}, few of {n[schema.FOUND_FEW]:,}, none of"
+        f" {n[schema.NOTHING]:,}; {n[schema.NOT_TESTED]:,} cannot be tested"
     )
-    missed = holes(epitopes)
-    if n[schema.NOTHING] == n_enough:  # the class, not the epitopes
+    if not n[schema.IS_FOUND] + n[schema.FOUND_FEW]:  # the class, not the epitopes
         return [head]
-    return [head, *(hole(row) for row in named_rows(missed.head(n_named)))]
+    missed = epitopes[epitopes["outlook"].isin([schema.FOUND_FEW, schema.NOTHING, schema.NOT_TESTED])]
+    missed = missed.sort_values(["n_references", "epitope"], ascending=[False, True])
+    return [head, *(_hole(row) for row in named_rows(missed.head(n_named)))]
 
 
-def hole(row) -> str:
-    """Return what to expect of an epitope of `holes`, as text."""
-    references = counted(row.n_references, "reference")
-    studies = counted(row.n_studies, "study", "studies")
-    return f"{row.epitope}: {references} of {studies}; nothing will be found"
+def _hole(row) -> str:
+    """Return what to expect of an epitope, as text."""
+    share = f"{row.expected_recall:.0%}".replace("%", " %")
+    words = {
+        schema.FOUND_FEW: f"{share} of its receptors will be found",
+        schema.NOTHING: "nothing will be found",
+        schema.NOT_TESTED: f"not tested, {share} expected by epitopes with as many",
+    }[row.outlook]
+    references, studies = counted(row.n_references, "reference"), counted(row.n_studies, "study", "studies")
+    return f"{row.epitope}: {references} of {studies}; {words}"

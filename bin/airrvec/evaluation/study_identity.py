@@ -53,6 +53,7 @@ def same_studies(cells: pa.Table, receptors: pa.Table, exclude_references: str |
     """
     pairs = _pairs(cells, receptors)
     names, number = np.unique(pairs["study"].to_numpy(str), return_inverse=True)
+    texts = names.tolist()
     key = pd.factorize(pairs["pair"])[0]
     has_pair = sparse.csr_array((np.ones(len(key)), (number, key)), (len(names), key.max(initial=-1) + 1))
     n_pairs = np.asarray(has_pair.sum(axis=1)).ravel()
@@ -60,7 +61,7 @@ def same_studies(cells: pa.Table, receptors: pa.Table, exclude_references: str |
     least = np.maximum(SHARED, SHARE * np.minimum(n_pairs[shared.row], n_pairs[shared.col]))
     is_same = shared.data >= least
     links = shared.row[is_same], shared.col[is_same]
-    group = _groups(names.tolist(), n_pairs, *links)
+    group = _groups(texts, n_pairs, *links)
     common = np.zeros(len(names))
     within = group[links[0]] == group[links[1]]
     for end in links:
@@ -70,13 +71,13 @@ def same_studies(cells: pa.Table, receptors: pa.Table, exclude_references: str |
         if exclude_references
         else np.zeros(len(names), bool)
     )
-    members = defaultdict(list)
+    members: dict[int, list[int]] = defaultdict(list)
     for row in np.flatnonzero(np.bincount(group, minlength=len(names))[group] > 1):
-        members[group[row]].append(row)
+        members[group[row]].append(int(row))
     rows = []
     for several in members.values():
-        several.sort(key=lambda row: (not excluded[row], *_rank(names[row]), -n_pairs[row], names[row]))
-        rows += [(names[row], names[several[0]], n_pairs[row], common[row]) for row in several]
+        several.sort(key=lambda row: (not excluded[row], *_rank(texts[row]), -n_pairs[row], texts[row]))
+        rows += [(texts[row], texts[several[0]], n_pairs[row], common[row]) for row in several]
     frame = pd.DataFrame(rows, columns=schema.SAME_STUDIES.names).sort_values("same_as", kind="stable")
     return pa.Table.from_pandas(frame, schema.SAME_STUDIES, preserve_index=False, safe=False)
 

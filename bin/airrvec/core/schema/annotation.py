@@ -200,10 +200,11 @@ PRECISION_RECALL = published(
 )
 
 # Words of the column ``outlook``.
-IS_FOUND, FOUND_FEW, NOTHING, NEVER_CALLED = OUTLOOKS = (
+IS_FOUND, FOUND_FEW, NOTHING, NOT_TESTED, NEVER_CALLED = OUTLOOKS = (
     "found",
     "few",
     "nothing",
+    "not tested",
     "never called",
 )
 _FROM_REFERENCES = "the most frequent of its references"
@@ -237,7 +238,8 @@ ANNOTATION_EPITOPES = published(
     ),
     string(
         "outlook",
-        "`found`; `few`, `nothing`: `expected_recall` below 0.1, 0.02; `never called`: see the next column",
+        "`found`; `few`, `nothing`: `expected_recall` below 0.1, 0.02; `not tested`: `n_tested` below 10;"
+        " `never called`: see the next column",
     ),
     string("reason", "Why the epitope is not called", null="it is"),
     twin=True,
