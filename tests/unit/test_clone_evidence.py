@@ -13,7 +13,9 @@ OTHER_B = ("TRBV2", "CATF")
 A2, B7, MOUSE = "HLA-A*02:01", "HLA-B*07:02", "H-2Db"
 
 
-def reference(alpha, beta, epitope: str, study: str | None, *, mhc=A2, identity="", confidence="1") -> dict:
+def reference(
+    alpha, beta, epitope: str, study: str | None, *, mhc=A2, identity="", confidence="1", suspect=None
+) -> dict:
     return {
         **chains(alpha, beta),
         "species": "homosapiens",
@@ -23,6 +25,7 @@ def reference(alpha, beta, epitope: str, study: str | None, *, mhc=A2, identity=
         "mhc_b": "B2M",
         "reference_id": study,
         "confidence": confidence,
+        "suspect": suspect,
         "clonotype_id": identity or f"{alpha}{beta}",
     }
 
@@ -37,9 +40,9 @@ def chains(alpha, beta) -> dict:
 
 REFERENCES = [
     reference(A, B, "FLU", "one", identity="exact"),
-    reference(A, B, "FLU", "two", identity="exact"),
-    reference(OTHER_A, OTHER_B, "CMV", "one", mhc=B7, confidence="0"),
-    reference(OTHER_A, OTHER_B, "CMV", "one", mhc=B7, confidence="by eye"),
+    reference(A, B, "FLU", "two", identity="exact", suspect="contradicted"),  # not by all studies
+    reference(OTHER_A, OTHER_B, "CMV", "one", mhc=B7, confidence="0", suspect="contradicted;sorted together"),
+    reference(OTHER_A, OTHER_B, "CMV", "one", mhc=B7, confidence="by eye", suspect="contradicted"),
     *(reference(None, ("TRBV9", f"C{end}F"), "EBV", f"study {end}", identity=end) for end in "KRN"),
     reference(None, ("TRBV9", "CKF"), "HIV", "one", identity="K"),
 ]
