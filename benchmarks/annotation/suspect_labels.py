@@ -148,8 +148,8 @@ def trial(sources: Sources, parts: list[tuple], together: set[str], background, 
             n_left_out[name] += len(rows)
             fewer = left.without(rows, None) if len(rows) else left
             fit = fitted_to(fewer, background) if len(rows) else whole
-            called, rates = measured(sources, fewer, fit, queries, study, test)
-            calls[name].append(replace(called, reachable=reachable))
+            epitope_calls, rates = measured(sources, fewer, fit, queries, study, test)
+            calls[name].append(replace(epitope_calls, reachable=reachable))
             claims[name] += rates
             print(f"{name}: {len(rows)} references left out, {len(queries)} queries", flush=True)
     return [

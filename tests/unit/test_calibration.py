@@ -163,7 +163,14 @@ def test_precision_and_recall_are_counted():
 def test_the_epitopes_have_their_species_and_chains():
     reference, _ = reference_of(["a", "a", "b"], ["s", "t", "u"])
     queries = pd.DataFrame(
-        {"row": [0, 1, 2], "score": [3.0, 2, 1], "epitope": 0, "right": [True] * 3, "reachable": [True] * 3}
+        {
+            "row": [0, 1, 2],
+            "fold": [0, 1, 2],
+            "score": [3.0, 2, 1],
+            "epitope": 0,
+            "right": [True] * 3,
+            "reachable": [True] * 3,
+        }
     )
     excluded = reference.epitopes.assign(epitope=["a", "c"], n_excluded=[0, 4])
     table = calibrate.epitope_table(

@@ -138,7 +138,7 @@ def test_references_within_the_radius_of_a_member_lie_in_its_cluster(made):
             "called",
             [
                 *("called", "CMV", None, B7),
-                f"the donor lacks {B7}; one study; lowest confidence in VDJdb",
+                f"the donor lacks {B7}; one study; lowest confidence in VDJdb; suspect label (contradicted)",
                 f"Check the donor's HLA: the epitope needs {B7}",
             ],
         ),
@@ -157,7 +157,13 @@ def test_references_within_the_radius_of_a_member_lie_in_its_cluster(made):
         (
             "beta of CMV",
             [
-                *("one chain", "CMV", None, B7, "one study; lowest confidence in VDJdb"),
+                *(
+                    "one chain",
+                    "CMV",
+                    None,
+                    B7,
+                    "one study; lowest confidence in VDJdb; suspect label (contradicted)",
+                ),
                 "Sequence the α chain",
             ],
         ),

@@ -445,10 +445,8 @@ def epitope_table(
     precise = curve[curve["precision"] >= 1 - fdr]
     is_confident = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
     labels, n_references = reference.labels[queries["row"].to_numpy()], reference.epitopes["n_references"]
-    calls = queries["epitope"].where(is_confident, -1).to_numpy()
-    expected = expected_recall(
-        labels, queries["fold"].to_numpy(), calls, n_references.to_numpy(), min_references
-    )
+    calls = queries["epitope"].where(is_confident, -1)
+    expected = expected_recall(labels, queries["fold"], calls, n_references, min_references)
     binds = labels.tocsc()
     rows = []
     n_excluded = (
@@ -481,10 +479,8 @@ def epitope_table(
         {
             **group,
             **_antigen(epitope),
-            "n_references": 0,
+            **dict.fromkeys(("n_references", "n_studies", "n_tested"), 0),
             "n_excluded": epitope.n_excluded,
-            "n_studies": 0,
-            "n_tested": 0,
             "outlook": outlook(None, 0),
             "reason": "all of its references are excluded by --exclude_references",
         }

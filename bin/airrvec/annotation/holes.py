@@ -6,6 +6,7 @@ from airrvec.core.terminal import counted
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 FEW, NONE = 0.1, 0.02  # expected recall below which few receptors are found, and none
@@ -35,11 +36,13 @@ def outlook(expected: float | None, n_tested: int) -> str:
         return schema.NEVER_CALLED
     if n_tested < TESTED:
         return schema.NOT_TESTED
-    return schema.NOTHING if expected < NONE else schema.FOUND_FEW if expected < FEW else schema.IS_FOUND
+    return (
+        schema.NOTHING if expected < NONE else schema.POOR_OUTLOOK if expected < FEW else schema.GOOD_OUTLOOK
+    )
 
 
 def expected_recall(
-    binds: sparse.csr_array, fold: np.ndarray, called: np.ndarray, n_references: np.ndarray, minimum: int
+    binds: sparse.csr_array, fold: ArrayLike, calls: ArrayLike, n_references: ArrayLike, minimum: int
 ) -> np.ndarray:
     """
     Return the share of the receptors of each epitope that the whole reference is expected to find.
@@ -53,11 +56,11 @@ def expected_recall(
     ----------
     binds : csr_array, shape (n_queries, n_epitopes)
         Epitopes of the labelled receptors.
-    fold : ndarray of int, shape (n_queries,)
+    fold : array of int, shape (n_queries,)
         Their folds.
-    called : ndarray of int, shape (n_queries,)
+    calls : array of int, shape (n_queries,)
         The epitope that each is called with; -1 if it has no call.
-    n_references : ndarray of int, shape (n_epitopes,)
+    n_references : array of int, shape (n_epitopes,)
         References of each epitope.
     minimum : int
         References that an epitope needs to be called.
@@ -68,9 +71,10 @@ def expected_recall(
     """
     from sklearn.isotonic import IsotonicRegression
 
+    fold, calls, n_references = np.asarray(fold), np.asarray(calls), np.asarray(n_references)
     pairs = binds.tocoo()
     labels = pd.DataFrame(
-        {"epitope": pairs.col, "fold": fold[pairs.row], "right": called[pairs.row] == pairs.col}
+        {"epitope": pairs.col, "fold": fold[pairs.row], "right": calls[pairs.row] == pairs.col}
     )
     tested = labels.groupby(["epitope", "fold"])["right"].agg(["size", "sum"]).reset_index()
     tested["left"] = n_references[tested["epitope"]] - tested["size"]
@@ -102,12 +106,12 @@ def hole_lines(epitopes: pd.DataFrame, n_named: int = N_NAMED) -> list[str]:
     n_enough = int(n.sum() - n[schema.NEVER_CALLED])
     head = (
         f"{n_enough:,} of {counted(len(epitopes), 'epitope')} have enough references; by the folds, receptors"
-        f" are found of {n[schema.IS_FOUND]:,}, few of {n[schema.FOUND_FEW]:,}, none of"
+        f" are found of {n[schema.GOOD_OUTLOOK]:,}, few of {n[schema.POOR_OUTLOOK]:,}, none of"
         f" {n[schema.NOTHING]:,}; {n[schema.NOT_TESTED]:,} cannot be tested"
     )
-    if not n[schema.IS_FOUND] + n[schema.FOUND_FEW]:  # the class, not the epitopes
+    if not n[schema.GOOD_OUTLOOK] + n[schema.POOR_OUTLOOK]:  # the class, not the epitopes
         return [head]
-    missed = epitopes[epitopes["outlook"].isin([schema.FOUND_FEW, schema.NOTHING, schema.NOT_TESTED])]
+    missed = epitopes[epitopes["outlook"].isin([schema.POOR_OUTLOOK, schema.NOTHING, schema.NOT_TESTED])]
     missed = missed.sort_values(["n_references", "epitope"], ascending=[False, True])
     return [head, *(_hole(row) for row in named_rows(missed.head(n_named)))]
 
@@ -116,7 +120,7 @@ def _hole(row) -> str:
     """Return what to expect of an epitope, as text."""
     share = f"{row.expected_recall:.0%}".replace("%", " %")
     words = {
-        schema.FOUND_FEW: f"{share} of its receptors will be found",
+        schema.POOR_OUTLOOK: f"{share} of its receptors will be found",
         schema.NOTHING: "nothing will be found",
         schema.NOT_TESTED: f"not tested, {share} expected by epitopes with as many",
     }[row.outlook]

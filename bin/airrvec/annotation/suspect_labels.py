@@ -40,9 +40,9 @@ def contradictions(reference: ReferenceSet, fitted: Fitted, species: str, chains
     epitopes = reference.epitopes
     group = epitope_groups(epitopes["epitope"].tolist(), _texts(epitopes["antigen_species"]))
     rows, calls = queries["row"].to_numpy(), queries["epitope"].to_numpy()
-    of_label = reference.labels[rows].tocoo()
+    labelled = reference.labels[rows].tocoo()
     agrees = np.zeros(len(rows), bool)
-    agrees[of_label.row[group[of_label.col] == group[calls][of_label.row]]] = True
+    agrees[labelled.row[group[labelled.col] == group[calls][labelled.row]]] = True
     return pd.DataFrame(
         {
             "receptor_id": reference.receptors["receptor_id"].take(pa.array(rows)).to_pylist(),
@@ -129,17 +129,17 @@ def _reasons(labels: pd.DataFrame, reason: str, evidence) -> pd.DataFrame:
 def _sorted_together(labels: pd.DataFrame) -> pd.DataFrame:
     """Return the labels of a clonotype to which one study gives epitopes of several groups."""
     named = labels[labels["reference_id"].notna()]
-    by_study = ["clonotype_id", "reference_id"]
-    several = named[named.groupby(by_study)["epitope"].transform("nunique") > 1]
+    study_keys = ["clonotype_id", "reference_id"]
+    several = named[named.groupby(study_keys)["epitope"].transform("nunique") > 1]
     if several.empty:
         return _reasons(several, schema.SORTED_TOGETHER, "")
     names = sorted(set(labels["epitope"]))
     organisms = tables.most_frequent(labels, ["epitope"], "antigen_species").reindex(names)
     group = dict(zip(names, epitope_groups(names, _texts(organisms)), strict=True))
     several = several.assign(group=several["epitope"].map(group))
-    several = several[several.groupby(by_study)["group"].transform("nunique") > 1]
-    epitopes = several.groupby(by_study)["epitope"].agg(_listed).rename("evidence")
-    evidence = several[by_study].join(epitopes, on=by_study)["evidence"]
+    several = several[several.groupby(study_keys)["group"].transform("nunique") > 1]
+    epitopes = several.groupby(study_keys)["epitope"].agg(_listed).rename("evidence")
+    evidence = several[study_keys].join(epitopes, on=study_keys)["evidence"]
     return _reasons(several, schema.SORTED_TOGETHER, "one study labels the receptor " + evidence)
 
 

@@ -200,7 +200,7 @@ PRECISION_RECALL = published(
 )
 
 # Words of the column ``outlook``.
-IS_FOUND, FOUND_FEW, NOTHING, NOT_TESTED, NEVER_CALLED = OUTLOOKS = (
+GOOD_OUTLOOK, POOR_OUTLOOK, NOTHING, NOT_TESTED, NEVER_CALLED = OUTLOOKS = (
     "found",
     "few",
     "nothing",
