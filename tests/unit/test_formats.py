@@ -131,6 +131,12 @@ TABLES = {
         [(3, "locus", None, NEITHER)],
     ),
     "immrep.csv": ("immrep", [PAIR, (*ALPHA_2, *BETA_2), (*ALPHA_2, *BETA)], []),
+    "mixtcrpred.csv": (
+        "mixtcrpred",
+        [PAIR, (*ALPHA_2, *BETA_2)],
+        [(3, "species", "Macaque", OTHER_SPECIES)] * 2,
+    ),
+    "tcr_pmhc_analyzer.tsv": ("mixtcrpred", [PAIR, PAIR, alone(*BETA_2)], []),
     "immrep_2022.tsv": ("immrep", [PAIR, (*ALPHA_2, *BETA_2)], []),
     "mcpas.csv": (
         "mcpas",
@@ -225,7 +231,7 @@ def test_the_first_format_that_fits_the_header_is_its_own(name):
         and not registry.unexpected_columns(reader, header)
     ]
     assert fits[0] == TABLES[name][0]
-    assert fits[1:] == (["conga"] if name == "tirtl.tsv" else [])
+    assert fits[1:] == (["conga"] if name in ("tirtl.tsv", "tcr_pmhc_analyzer.tsv") else [])
 
 
 def test_no_layout_lies_within_the_columns_of_a_format_that_is_tried_later():

@@ -1,5 +1,7 @@
 """What a format says beyond its columns: names of versions, counts, labels, rows that are left out."""
 
+import zipfile
+
 from airrvec.core.errors import InputError
 
 import pandas as pd
@@ -145,6 +147,43 @@ def test_a_row_of_a_non_binder_is_no_labelled_positive(tmp_path):
     assert columns_of(normalised_text(tmp_path / "x", content), *labels) == [(None, None)] * 3
     content = (DATA / "immrep.csv").read_text().replace("Label", "Target")
     assert columns_of(normalised_text(tmp_path / "x", content), "epitope")[0] == ("GILGFVFTL",)
+
+
+def test_labels_of_predictors_are_those_of_binders(tmp_path):
+    labels = ("epitope", "mhc_class", "mhc_a", "species")
+    a2 = "HLA-A*02:01"
+    assert columns_of(normalised(DATA / "mixtcrpred.csv"), *labels[:3]) == [
+        ("GILGFVFTL", "MHCI", a2),
+        ("NLVPMVATV", "MHCI", a2),
+    ]
+    table = normalised(DATA / "tcr_pmhc_analyzer.tsv")
+    rows = [("GILGFVFTL", "1", "A*02:01:01"), (None, None, None), ("NLVPMVATV", "1", "A*02:01:01")]
+    assert columns_of(table, *labels[:3]) == rows
+    all_bind = (DATA / "tcr_pmhc_analyzer.tsv").read_text().replace("binder", "identifier")
+    assert [row for (row,) in columns_of(normalised_text(tmp_path / "x", all_bind), "epitope")] == [
+        *("GILGFVFTL", "NLVPMVATV", "NLVPMVATV")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("members", "read"),
+    [
+        ({"vdjdb.txt": "vdjdb_release.tsv", "vdjdb_full.txt": "vdjdb_full.tsv"}, "vdjdb_full.tsv"),
+        ({"vdjdb.slim.txt": "", "vdjdb.txt": "vdjdb_release.tsv"}, "vdjdb_release.tsv"),
+    ],
+)
+def test_of_a_release_of_vdjdb_the_full_table_is_read(tmp_path, members, read):
+    with zipfile.ZipFile(tmp_path / "vdjdb-2023-06-01.zip", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"vdjdb-2023-06-01/{name}", (DATA / content).read_bytes() if content else "x")
+        archive.writestr("vdjdb-2023-06-01/vdjdb.meta.txt", "name\ttype\n")
+        archive.writestr("vdjdb-2023-06-01/LICENSE.txt", "CC BY-ND 4.0")
+    table, plain = normalised(tmp_path / "vdjdb-2023-06-01.zip"), normalised(DATA / read)
+    assert table.cells.drop_columns("sample_id").equals(plain.cells.drop_columns("sample_id"))
+    first, second = sorted(members, key=("vdjdb_full.txt", "vdjdb.txt", "vdjdb.slim.txt").index)
+    assert table.counts["warnings"][0] == (
+        f"of the release of VDJdb, {first} is read, not {second}, which have the same records"
+    )
 
 
 def test_labels_and_counts_of_vdjdb_releases_clones_and_cells():

@@ -109,5 +109,14 @@ def test_paths_of_the_command(tmp_path, monkeypatch):
     assert listed_paths("x.csv, y.tsv") == [Path("x.csv"), Path("y.tsv")]
     assert listed_paths("a,b.csv") == [Path("a,b.csv")]
     assert listed_paths("folder") == [Path("folder/merged.parquet")]
+    Path("tables").mkdir()
+    with pytest.raises(InputError, match="the folder 'tables' holds no table"):
+        listed_paths("tables")
+    for name in ("b.csv.gz", "a.TSV", "README.txt", "LICENSE.txt", ".hidden.csv", "notes.md"):
+        Path("tables", name).touch()
+    assert listed_paths("tables,x.csv") == [Path("tables/a.TSV"), Path("tables/b.csv.gz"), Path("x.csv")]
+    for name in ("vdjdb.txt", "vdjdb_full.txt", "vdjdb.slim.txt"):
+        Path("tables", name).touch()
+    assert listed_paths("tables") == [Path("tables/vdjdb_full.txt")]
     with pytest.raises(InputError, match="names one of them twice"):
         listed_paths("folder,folder/merged.parquet")

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,17 +25,42 @@ MERGED = ("merged", "conflicts", "sources", "same_studies")
 
 def listed_paths(text: str | list[Path]) -> list[Path]:
     """
-    Return the paths of ``--reference``: a file, a folder that the verb reference wrote, or several by commas.
+    Return the paths of ``--reference``: a file, the tables of a folder, or several by commas.
 
     Raises
     ------
     InputError
-        If a path is given twice.
+        If a path is given twice, or a folder holds no table.
     """
-    paths = [path / "merged.parquet" if os.path.isdir(path) else path for path in named_paths(text)]
+    paths = [path for named in named_paths(text) for path in folder_tables(named)]
     if len(set(paths)) < len(paths):
         raise InputError(f"--reference: '{text}' names one of them twice")
     return paths
+
+
+# One of these files stands for its folder: that of the verb reference, or a release of VDJdb.
+_ONE = ("merged.parquet", "vdjdb_full.txt", "vdjdb.txt", "vdjdb.slim.txt")
+_TABLE = re.compile(
+    r"(?!readme|licen[sc]e)[^.].*\.(csv|tsv|txt|parquet|h5ad|h5mu|json|zip)(\.(gz|bz2|zst))?", re.IGNORECASE
+)
+
+
+def folder_tables(path: Path) -> list[Path]:
+    """
+    Return the tables of a folder: `_ONE`, or all files whose ending is of a table; of a file itself.
+
+    Raises
+    ------
+    InputError
+        If a folder holds no table.
+    """
+    if not os.path.isdir(path):
+        return [path]
+    names = sorted(entry.name for entry in Path(path).iterdir() if not entry.is_dir())
+    one = [name for name in _ONE if name in names][:1]
+    if not (tables := one or [name for name in names if _TABLE.fullmatch(name)]):
+        raise InputError(f"the folder '{path}' holds no table", fix="Name the files")
+    return [Path(path, name) for name in tables]
 
 
 def named_paths(text: str | list[Path]) -> list[Path]:
@@ -146,7 +172,10 @@ def _tables_of_sheet(
 def _tables_of_files(args: argparse.Namespace) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
     tables, problems = [], []
     seen: dict[str, Path] = {}
-    for number, path in enumerate(args.tables, start=1):
+    paths = args.tables
+    if args.verb == "reference":
+        paths = [path for named in args.tables for path in folder_tables(named)]
+    for number, path in enumerate(paths, start=1):
         name = name_of(path)
         problem = None if name else f"the file name of '{path}' gives no sample name"
         if name.lower() in seen:

@@ -51,7 +51,7 @@ LABELLED_VERBS = ("benchmark", "finetune")  # whose table is a labelled one
 LEARNING_VERBS = ("finetune", "pretrain")
 WITH_FILE = ("embed", "nearest")  # write a file and others beside it
 # Options that are no settings of the pipeline: verb → name → what argparse takes.
-_REFERENCE = "labelled table, several separated by commas, or a folder written by the verb reference"
+_REFERENCE = "labelled tables or folders of them (also of the verb reference), separated by commas"
 OWN_OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "annotate": {
         "reference": {"required": True, "help": _REFERENCE},

@@ -43,6 +43,7 @@ from airrvec.input.files.container import (
     damaged,
     open_bytes,
     read_beginning,
+    release_note,
 )
 from airrvec.input.files.json_table import read_json
 from airrvec.input.files.parquet_table import MAGIC as PARQUET_MAGIC
@@ -299,6 +300,8 @@ def open_chains(
     header_rows = matching_header_rows(reader, container) or 1
     warnings = reader.warnings(container.names(header_rows)) if hasattr(reader, "warnings") else []
     batches = prefetch(_batches(reader, container, header_rows, unit, path))
+    if note := release_note(path):
+        warnings = [note, *warnings]
     return Source(reader.NAME, warnings, batches, partial(suggest_column_map, container, header_rows))
 
 

@@ -18,7 +18,22 @@ def inBucket(folder) {
 // The paths of a parameter that takes several, separated by commas; a file whose name has a comma is one.
 def listedPaths(text) {
     def one = text && text.contains(',') && !text.contains('://') && file(text, glob: false).exists()
-    return one ? [text] : (text ?: '').tokenize(',').collect { path -> path.trim() }
+    def paths = one ? [text] : (text ?: '').tokenize(',').collect { path -> path.trim() }
+    return paths.collectMany { path -> tablesOfFolder(path) }
+}
+
+// The tables of a folder, as airrvec.app.verb_files.folder_tables has them: a merged reference, a release of VDJdb, or all
+// tables in it. A path that is no folder is itself.
+def tablesOfFolder(path) {
+    def folder = file(path, glob: false)
+    if (path.startsWith('http') || !folder.isDirectory()) {
+        return [path]
+    }
+    def names = folder.list().findAll { name -> !folder.resolve(name).isDirectory() }
+    def one = ['merged.parquet', 'vdjdb_full.txt', 'vdjdb.txt', 'vdjdb.slim.txt'].find { name -> names.contains(name) }
+    def ending = ~/(?i)^(?!readme|licen[sc]e)[^.].*\.(csv|tsv|txt|parquet|h5ad|h5mu|json|zip)(\.(gz|bz2|zst))?$/
+    def tables = one ? [one] : names.findAll { name -> ending.matcher(name).matches() }.sort()
+    return tables ? tables.collect { name -> "${path.replaceAll('/+$', '')}/${name}".toString() } : [path]
 }
 
 def checkNames(parameter, paths) {

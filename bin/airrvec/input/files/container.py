@@ -239,6 +239,30 @@ def damaged(path, error: Exception) -> InputError:
     )
 
 
+# Tables of a release of VDJdb, a zip with texts beside them; the first has both chains of a pair in a row.
+_RELEASE = ("vdjdb_full.txt", "vdjdb.txt", "vdjdb.slim.txt")
+
+
+def _release_table(members: list[str]) -> str | None:
+    """Return the table that is read of the files in a release of VDJdb; None if they are no release."""
+    names = {Path(name).name: name for name in members}
+    return next((names[table] for table in _RELEASE if table in names), None) if len(members) > 1 else None
+
+
+def release_note(path: str | Path) -> str | None:
+    """Return which table of a release of VDJdb is read, and which not; None if a file is no such zip."""
+    if not zipfile.is_zipfile(path):
+        return None
+    with zipfile.ZipFile(path) as archive:
+        members = archive.namelist()
+    if not (table := _release_table(members)):
+        return None
+    rest = [name for name in _RELEASE if name != Path(table).name and name in {Path(m).name for m in members}]
+    return f"of the release of VDJdb, {Path(table).name} is read" + (
+        f", not {' and '.join(rest)}, which have the same records" if rest else ""
+    )
+
+
 def _open_zip(source: Path | BinaryIO):
     archive, path = zipfile.ZipFile(source), source if isinstance(source, Path) else source.name
     members = [name for name in archive.namelist() if not name.endswith("/") and name[:8] != "__MACOSX"]
@@ -249,6 +273,8 @@ def _open_zip(source: Path | BinaryIO):
             fix="Save its sheet as text: 'CSV UTF-8' or 'Text (tab delimited)'",
         )
     tables = [name for name in members if Path(name).name[:1] != "."]
+    if release := _release_table(tables):
+        tables = [release]
     if len(tables) != 1:
         named = f": {', '.join(tables[:8])}{', …' if len(tables) > 8 else ''}" if tables else ""
         raise InputError(
