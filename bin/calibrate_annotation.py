@@ -76,11 +76,12 @@ def _digest(args) -> str:
 def _calibrate_all(args, labels) -> None:
     """Write the results, for all species and classes of chains."""
     runtime.limit_threads(1, loops=args.threads)  # of libraries: the threads are our own
-    from airrvec.annotation import annotator_file, reference_set
+    from airrvec.annotation import annotator_file, reference_comparison, reference_set
     from airrvec.encoders.sceptr import Sceptr
 
     encoder = Sceptr(args.model, threads=args.threads)
     options, same = united_options(args)
+    digest = reference_comparison.digest_of_cells(tables.read(args.cells), options["receptors"])
     reference_set.require_labels(options["cells"], options["exclude_references"])
     excluded = reference_set.count_excluded_cells(options["cells"], options["exclude_references"])
     measured: dict[str, list] = {"calibration": [], "precision_recall": [], "epitopes": []}
@@ -106,6 +107,7 @@ def _calibrate_all(args, labels) -> None:
             contradicted.append(results.pop("contradicted", None))
             for name, table in results.items():
                 measured[name].append(table)
+    qc["reference_digest"] = digest
     qc |= _write_references(args, options, references, contradicted, same)
     schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
     for (name, results), table_schema in zip(measured.items(), schemas, strict=True):

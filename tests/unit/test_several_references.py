@@ -104,6 +104,7 @@ def test_a_message_names_the_reference_that_fails(tmp_path):
 def test_paths_of_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/merged.parquet").touch()
     (tmp_path / "a,b.csv").touch()
     assert listed_paths("x.csv") == [Path("x.csv")]
     assert listed_paths("x.csv, y.tsv") == [Path("x.csv"), Path("y.tsv")]

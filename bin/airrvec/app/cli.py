@@ -8,7 +8,7 @@ from airrvec.app.outputs import sentences_of_the_disk
 from airrvec.app.verb_options import add_options
 from airrvec.app.verbs import annotate, benchmark, learn, near, tables, together
 from airrvec.app.verbs.performance import performed
-from airrvec.core.errors import exit_on_input_error
+from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.script import Parser
 from airrvec.core.terminal import print_warning
 from airrvec.core.version import __version__
@@ -65,6 +65,11 @@ def main(argv=None) -> None:
         if args.verb in WITHOUT_SCRIPT:
             verb(args)
             return
+        if getattr(args, "compare", None):
+            tables.compare_references(args)
+            return
+        if args.verb == "reference" and not args.tables:
+            raise InputError("no table is given", fix="Give labelled tables, or --compare OLD NEW")
         with performed(verb, args) as work:
             pass
         print_warning(*work.said, f"airrvec: results in {work.place}")

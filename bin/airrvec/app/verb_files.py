@@ -306,6 +306,14 @@ def _embedded(out: Path, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     return ((out.name, receptors_name(out)), *per_table)
 
 
+COMPARED = ("changed_pairs", "changed_calls")
+
+
+def comparison(args: argparse.Namespace) -> Outputs:
+    """Return the outputs of the verb ``reference`` with ``--compare``."""
+    return Outputs(args.outdir, (_both(*COMPARED),), tuple(args.compare), args.overwrite)
+
+
 def answer_file(args: argparse.Namespace) -> Outputs:
     """Return the outputs of the verb ``find``."""
     unit = (args.out.name, rejects_path(args.out).name)

@@ -60,6 +60,14 @@ OWN_OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "HLA of the donor, e.g. 'A*02:01;B*07', where a samplesheet names none",
         },
     },
+    "reference": {
+        "compare": {
+            "nargs": 2,
+            "type": Path,
+            "metavar": ("OLD", "NEW"),
+            "help": "compare two references, or that of a run with another: which calls rest on changes",
+        },
+    },
     "nearest": {
         "references": {"required": True, "help": "tables of the references, separated by commas"},
         "k": {"type": at_least(1), "default": 10, "help": "references of each query"},
@@ -96,7 +104,7 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
     if name == "find":
         find_verbs.add_find_options(verb, list(schema.SPECIES))
         return
-    n_tables = "*" if name == "pretrain" else "+"
+    n_tables = "*" if name in ("pretrain", "reference") else "+"
     verb.add_argument("tables", type=Path, nargs=n_tables, help="tables, or one samplesheet (CSV)")
     verb.add_argument("--format", help="detected from the columns if not given")
     verb.add_argument("--column-map", type=Path, help="column map, JSON")
