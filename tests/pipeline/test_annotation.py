@@ -13,13 +13,16 @@ PLAIN = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1")
 
 
 def test_several_references_are_merged_into_one(tmp_path):
-    """Two tables of the parameter and one of the samplesheet; the second repeats 20 rows of the first."""
+    """A folder, a URL and a row of the samplesheet; the second table repeats 20 rows of the first."""
     dash = pd.read_csv(ROOT / "assets/demo/dash_human.csv")
     hidden = dash.groupby("epitope").head(2)
     rest = dash.drop(hidden.index).sample(frac=1, random_state=0)
     parts = {"first": rest.iloc[:200], "second": rest.iloc[180:], "hidden": hidden.drop(columns="epitope")}
     for name, rows in parts.items():
         rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    (tmp_path / "tables").mkdir()
+    shutil.move(tmp_path / "first.csv", tmp_path / "tables")
+    (tmp_path / "tables/README.md").write_text("not a table")
     shutil.copy(ROOT / "tests/data/vdjdb_full.tsv", tmp_path)
     (tmp_path / "sheet.csv").write_text(
         "sample,path,role\nhidden,hidden.csv,\nvdjdb,vdjdb_full.tsv,reference\n"
@@ -27,7 +30,7 @@ def test_several_references_are_merged_into_one(tmp_path):
     run = run_pipeline(
         tmp_path,
         *("--input", "sheet.csv", "--annotate", "--skip_map"),
-        *("--reference", f"first.csv, {tmp_path / 'second.csv'}"),
+        *("--reference", f"tables, file://{tmp_path / 'second.csv'}"),
         *("--background_receptors", "1500"),
     )
     assert run.status == 0, run.output
