@@ -4,7 +4,10 @@
 // files of configuration.
 def inputPaths(given, tables) {
     def root = file(given.outdir, glob: false)
-    def words = pathParameters().collectMany { name -> given[name] ? [given[name].toString()] + given[name].toString().tokenize(',') : [] }
+    def words = pathParameters().findAll { name -> given[name] }.collectMany { name ->
+        def text = given[name].toString()
+        text.contains('://') ? text.tokenize(',') : [text] + text.tokenize(',')
+    }
     def named = words.collect { word -> file(word.trim(), glob: false) } + tables.collectMany { entry -> [entry.table, entry.map] }
     def paths = named + workflow.configFiles + parametersFile()
     return paths.findAll { path -> path && path.fileSystem == root.fileSystem && path.exists() }
