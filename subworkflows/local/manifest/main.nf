@@ -101,7 +101,7 @@ def inputRows(run, records) {
     }
     def tables = run.tables.collect { entry -> entry.table }
     def named = run.settings.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'calibrations', 'references'].contains(name) }
-        .collectMany { _name, value -> value instanceof CharSequence ? [value.toString()] + value.tokenize(',') : [] }
+        .collectMany { _name, value -> value instanceof CharSequence ? (value.contains('://') ? [] : [value.toString()]) + value.tokenize(',') : [] }
         .collect { word -> word.trim() }
         .findAll { word -> word.contains('/') || word.contains('.') }
         .unique()
