@@ -26,7 +26,8 @@ DEMO = ROOT / "assets/demo"
 FLU = [DEMO / f"donors/flu_{number}.csv" for number in (1, 4)]
 FUNCTIONS = [verb for verb in verb_options.SETTINGS_OF_VERBS if verb != "normalise"]
 # Of the command alone: its tables, and the place of what Python returns. Of Python alone: of AnnData.
-OF_FILES = {"help", "tables", "compare", "out", "outdir", "overwrite", "format", "column_map", "failed_samples"}
+OF_FILES = {"help", "tables", "compare", "out", "outdir", "overwrite"}
+OF_FILES |= {"format", "column_map", "failed_samples"}
 OF_MEMORY = {"data", "receptors", "queries", "references", "outdir", "prefix", "columns", "copy", "overwrite"}
 QUICK = {"background_receptors": 3000, "calibrations": "none", "threads": 1}
 

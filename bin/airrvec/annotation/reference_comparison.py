@@ -96,7 +96,8 @@ def read_reference(path: Path) -> pd.DataFrame:
 
 def reference_digest(pairs: pd.DataFrame) -> str:
     """Return the `digest` of the pairs of `read_reference`."""
-    each = pairs[["clonotype_id", "epitope"]].assign(study=pairs["studies"].astype("string").str.split(";")).explode("study")
+    study = pairs["studies"].astype("string").str.split(";")
+    each = pairs[["clonotype_id", "epitope"]].assign(study=study).explode("study")
     each = each.astype(object).where(each.notna(), None)
     return digest(*(each[name] for name in ("clonotype_id", "epitope", "study")))
 
