@@ -277,3 +277,41 @@ def test_hostile_words_pass_through_multiqc_as_words(folder):
     assert found.cells["tra"] == "TRAV27 CAGAGSQGNLIF TRAJ42"
     evidence = found.cells["evidence"].replace("\N{NO-BREAK SPACE}", " ")
     assert evidence == "β chain strong, SCEPTR some"
+
+
+def test_what_the_reference_can_find_comes_before_the_calls(folder):
+    qc = json.loads((folder / "calibration.qc.json").read_text())
+    qc["groups"][0]["outlook"] = ["2 of 3 epitopes have enough references", "<E>: 12 references; nothing"]
+    qc["groups"][1]["outlook"] = ["of α chains, which no sample has"]
+    same = [{"study": name, "same_as": "PMID:1"} for name in ("PMID:1", "mine")]
+    qc |= {"suspects": 3, "suspect_labels": {"contradicted": 3}, "same_studies": same}
+    (folder / "calibration.qc.json").write_text(json.dumps(qc))
+    names = schema.ANNOTATION_EPITOPES.names
+    rows = [
+        {
+            **PAIRED,
+            "epitope": "<E>",
+            "n_references": 12,
+            "n_studies": 2,
+            "n_tested": 10,
+            "outlook": "nothing",
+        },
+        {**PAIRED, "epitope": "few", "n_references": 2, "outlook": "never called"},
+        {**PAIRED, "chains": "alpha", "epitope": "other", "n_references": 50, "outlook": "found"},
+        {**PAIRED, "epitope": "large", "n_references": 90, "n_studies": 3, "n_tested": 0, "outlook": "found"},
+    ]
+    rows = [{**dict.fromkeys(names), **row} for row in rows]
+    tables.write(pa.Table.from_pylist(rows, schema.ANNOTATION_EPITOPES), folder / "epitopes.parquet")
+    annotation = read(folder)
+    first, counts, *_ = report_annotation.annotation_sections(annotation)
+    assert first["id"] == "airrvec_annotation_holes"
+    assert [*first["data"]] == ["01. large", "02. &lt;E&gt;"]
+    assert first["data"]["02. &lt;E&gt;"]["n_references"] == 12
+    assert "&lt;E&gt;: 12 references; nothing" in first["description"]
+    assert "α chains, which" not in first["description"]
+    assert "3 suspect labels in the reference: 3 contradicted" in counts["description"]
+    lines = report_annotation.annotation_lines(annotation)
+    assert lines[0] == "1 study is the same as others: mine = PMID:1"
+    assert lines[1] == "3 suspect labels in the reference: 3 contradicted"
+    assert lines[2].endswith("2 of 3 epitopes have enough references")
+    assert lines[4].startswith("Sample ")

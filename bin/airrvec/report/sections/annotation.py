@@ -357,7 +357,7 @@ def annotation_lines(annotation: Annotation) -> list[str]:
         for name, receptors, n_calls, expected in rows
     ]
     lines += [f"Note: {sentence}" for sentence in _cautions(annotation)]
-    return [*lines, *reference.doubts(annotation.reference), *_outlook(annotation)]
+    return [*reference.doubts(annotation.reference), *_outlook(annotation), *lines]
 
 
 def _outlook(annotation: Annotation) -> list[str]:
