@@ -46,6 +46,7 @@ RULES = ("contrast", "average_distance", "nearest_neighbour")
 SPREAD = "contrast_spread"
 # Weights of the tuned model in its average with the start; 1 is the tuned model itself.
 WEIGHTS = (1.0, 0.25, 0.5, 0.75)
+BESIDE = -1.0  # stands for the vectors of both models, side by side
 UNTRAINED_K = 20
 
 # Steps and rates for batches of the size of the preset `neighbour`.
@@ -53,6 +54,10 @@ SHORT = {"steps": 300, "batch_size": 384, "warmup_steps": 50, "validate_every": 
 SLOW, FAST = SHORT | {"learning_rate": 1e-4}, SHORT | {"learning_rate": 3e-4}
 FIXED = SLOW | {"patience": None}
 WIDE = SLOW | {"batch_size": 768}
+# The reference also trains the input projection and the head of masked-language modelling. A quarter of its
+# steps and of its warm-up, in smaller batches, reach the same rate, 1e-3.
+REFERENCE = "layers.2,embedding,mlm_head"
+QUARTER = {"steps": 293, "batch_size": 384, "warmup_steps": 250, "validate_every": 20, "patience": 5}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +70,8 @@ class Recipe:
     name : str
     preset : str or None
         File in conf/models; None for the start, not trained.
+    published : str or None
+        Published model with the weights of a training by its authors, in place of a training here.
     start : str
         Published model that training starts from.
     many : bool
@@ -76,11 +83,17 @@ class Recipe:
 
     name: str
     preset: str | None = "finetuned"
+    published: str | None = None
     start: str = "sceptr"
     many: bool = False
     layers: str | None = None
     objective: dict[str, Any] = field(default_factory=dict)
     schedule: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the weights differ from the start."""
+        return bool(self.preset or self.published)
 
     def full_preset(self, max_steps: int | None = None, max_batch: int | None = None) -> presets.Preset:
         """Return the preset with these changes, of at most these steps and this batch size."""
@@ -122,6 +135,11 @@ TRAINED = (
     Recipe(name="supervised without masking, all layers", layers="all", objective={"masked_language": False},
            schedule=SLOW),
     Recipe(name="paper's way, all layers", layers="all", schedule={"learning_rate": 3e-4}),
+    Recipe(name="published weights", preset=None, published="sceptr_finetuned"),
+    Recipe(name="neighbour, whole receptors, 160 steps", preset="neighbour", objective=WHOLE,
+           schedule={"steps": 160, "patience": None}),
+    Recipe(name="reference's layers, a quarter of its steps", layers=REFERENCE, schedule=QUARTER),
+    Recipe(name="the same, many epitopes", layers=REFERENCE, many=True, schedule=QUARTER),
 )  # fmt: skip
 RECIPES = {recipe.name: recipe for recipe in (*STARTS.values(), *TRAINED)}
 
@@ -144,8 +162,10 @@ class Outcome:
     scores : dict
         Weight of the tuned model in its average with the start → rule → scores of the test receptors, shape
         (n_epitopes, n_test).
+    beside : dict
+        Rule → the same scores by the vectors of the tuned model and of the start, side by side.
     untrained : dict
-        The same weight → epitope that no recipe trains → AUROC of nearest neighbour, of `UNTRAINED_K`
+        Weight → epitope that no recipe trains → AUROC of nearest neighbour, of `UNTRAINED_K`
         references, among receptors that do not train.
     step : int
         Step of the weights.
@@ -157,6 +177,7 @@ class Outcome:
 
     job: Job
     scores: dict[float, dict[str, np.ndarray]] = field(default_factory=dict)
+    beside: dict[str, np.ndarray] = field(default_factory=dict)
     untrained: dict[float, dict[str, float]] = field(default_factory=dict)
     step: int = 0
     seconds: float = 0.0
@@ -240,19 +261,31 @@ def scored(job: Job) -> Outcome:
     tuned, step, begin = initial, 0, time.perf_counter()
     if recipe.preset:
         tuned, step = trained(job, start.loaded.encoder, tokens)
+    elif recipe.published:
+        tuned = Sceptr(recipe.published).loaded.state
     outcome = Outcome(job, step=step, training=time.perf_counter() - begin)
-    measured = np.concatenate([task.split.rows(part) for part in ("train", "test")])
-    for weight in WEIGHTS if recipe.preset else WEIGHTS[:1]:
+
+    def embedded(weight: float) -> Embedded:
         state = {name: (1 - weight) * initial[name] + weight * tuned[name] for name in initial}
         model = Sceptr(recipe.start, device=STATE.args.device, precision="fp32")
         model.loaded = replace(model.loaded, state=state)
-        vectors = model.embed_tokens(tokens, progress=lambda n: None)
-        embedded = Embedded(SimpleNamespace(embed=lambda _, kept=vectors: kept), receptors)
-        scores = specificity.rule_scores(embedded, task.split, RULES)
-        kernel = Distances(embedded, receptors.take(pa.array(measured)), None).kernel
-        spread = specificity.rule_scores(embedded, task.split, ("contrast",), kernel=kernel)
+        return stored(model.embed_tokens(tokens, progress=lambda n: None))
+
+    def stored(vectors: np.ndarray) -> Embedded:
+        return Embedded(SimpleNamespace(embed=lambda _: vectors), receptors)
+
+    measured = receptors.take(pa.array(np.concatenate([task.split.rows(part) for part in ("train", "test")])))
+    for weight in WEIGHTS if recipe.is_tuned else WEIGHTS[:1]:
+        model = embedded(weight)
+        scores = specificity.rule_scores(model, task.split, RULES)
+        kernel = Distances(model, measured, None).kernel
+        spread = specificity.rule_scores(model, task.split, ("contrast",), kernel=kernel)
         outcome.scores[weight] = {**scores, SPREAD: spread["contrast"]}
-        outcome.untrained[weight] = untrained_aurocs(embedded, task)
+        outcome.untrained[weight] = untrained_aurocs(model, task)
+    if recipe.is_tuned:
+        both = np.hstack([embedded(0.0).vectors, embedded(1.0).vectors]) / np.sqrt(2)  # unit vectors
+        outcome.beside.update(specificity.rule_scores(stored(both), task.split, RULES))
+        outcome.untrained[BESIDE] = untrained_aurocs(stored(both), task)
     return outcome
 
 
@@ -426,13 +459,15 @@ class Report:
                 yield Variant(name, [outcome.scores[weight][rule] for outcome in tuned], rule, weight)
         before, after = ([outcome.scores[1.0]["contrast"] for outcome in part] for part in (start, tuned))
         tcrdist = [self.tcrdist[number] for number in numbers]
-        if recipe.preset:
+        if recipe.is_tuned:
+            for rule in RULES:
+                yield Variant("beside the start", [outcome.beside[rule] for outcome in tuned], rule, BESIDE)
             yield Variant("sum with the start", list(map(np.add, before, after)))
             yield Variant("sum with the start, standardised", tuning_gains.sums(before, after))
         elif recipe.start == "sceptr":
             yield Variant("TCRdist alone", tcrdist)
         yield Variant("sum with TCRdist, standardised", tuning_gains.sums(after, tcrdist))
-        if recipe.start != "sceptr" or recipe.preset:
+        if recipe.start != "sceptr" or recipe.is_tuned:
             sceptr = [self.done[STARTS["sceptr"].name, number].scores[1.0]["contrast"] for number in numbers]
             parts = tuning_gains.sums(after, sceptr, tcrdist)
             yield Variant("sum with SCEPTR and TCRdist, standardised", parts)
