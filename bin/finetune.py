@@ -60,10 +60,10 @@ def main(argv=None):
     training_curves(trained.history, folder / "training")
 
     models = {start.name: args.model, preset.name: str(folder)}
-    measured, unseen = specificity.measure(models, split, seed=args.seed)
-    tables.write_both(measured, args.outdir / "specificity")
-    tables.write_both(unseen, args.outdir / "unseen")
-    card = model_folder.card(trained, preset, **names, data=data, labelled=True, measured=measured)
+    measured = specificity.measure(models, split, seed=args.seed)
+    tables.write_both(measured.tested, args.outdir / "specificity")
+    tables.write_both(measured.unseen, args.outdir / "unseen")
+    card = model_folder.card(trained, preset, **names, data=data, labelled=True, measured=measured.tested)
     tables.write_text(card, folder / model_folder.FILE_NAME)
     qc = {
         **names,
@@ -72,6 +72,7 @@ def main(argv=None):
         "removed": split.removed,
         "left_out": split.left_out,
         "step": trained.step,
+        "gain": measured.gain,
         "notes": [*_cautions(start_labels), *trained.notes],
     }
     tables.write_json(qc, args.outdir / "finetune.qc.json")

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from airrvec.evaluation import fewshot
+from airrvec.evaluation.heldout import gains
+from airrvec.evaluation.heldout.gains import Tests
 from airrvec.evaluation.heldout.splits import PARTS, Split, check_leaks, study_split
 
 import numpy as np
 
-from benchmarks.common import tuning_gains
 from benchmarks.common.material import normalised
 from benchmarks.common.time_split import is_earlier, time_split
-from benchmarks.common.tuning_gains import Tests
 
 MOST_FURTHER = 120  # receptors of a further epitope, by study: epitopes with more stay untrained
 
@@ -42,7 +42,7 @@ class Task:
     @property
     def tests(self) -> Tests:
         """Positives, negatives and studies of the test receptors."""
-        return tuning_gains.tests(self.split)
+        return gains.tests(self.split)
 
     @property
     def untrained(self) -> Split:
@@ -82,7 +82,7 @@ def further_epitopes(args, kind: str, split: Split) -> dict[str, np.ndarray]:
     untrained.
     """
     sources = split.labelled.sources
-    tested = {None, *tuning_gains.test_studies(split)}
+    tested = {None, *gains.test_studies(split)}
     usable = np.array([study not in tested for study in sources["reference_id"].to_pylist()])
     if kind == "time":
         usable &= is_earlier(sources, args.cut) == 1

@@ -31,12 +31,13 @@ sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.core import runtime
 from airrvec.core.schema import MEAN, NOT_TRAINED
+from airrvec.evaluation.heldout import gains
 from airrvec.training import presets
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.common import results, tuning_gains
+from benchmarks.common import results
 from benchmarks.common.time_split import CUT
 from benchmarks.common.tuning_tasks import Task, described, make_tasks
 
@@ -378,7 +379,7 @@ class Report:
         self.done: dict[tuple[str, int], Outcome] = {}
         self.shown: set[tuple[str, str]] = set()
         self.tests = {task.kind: task.tests for task in tasks}  # which no seed changes
-        self.weights = {kind: tuning_gains.resample(t, args.resamples) for kind, t in self.tests.items()}
+        self.weights = {kind: gains.resample(t, args.resamples) for kind, t in self.tests.items()}
         self.rows: list[dict[str, Any]] = []
         self.epitopes: list[dict[str, Any]] = []
         self.tcrdist, self.genes = baselines(tasks)
@@ -425,9 +426,9 @@ class Report:
         )
         for variant in self.variants(recipe, numbers, start, tuned):
             before = [outcome.scores[1.0][variant.rule] for outcome in start]
-            gain = tuning_gains.gain(before, variant.scores, self.tests[kind], self.weights[kind])
+            gain = gains.gain(before, variant.scores, self.tests[kind], self.weights[kind])
             reference = [outcome.scores[1.0][variant.rule] for outcome in sceptr]
-            over = tuning_gains.gain(reference, variant.scores, self.tests[kind], self.weights[kind]).row()
+            over = gains.gain(reference, variant.scores, self.tests[kind], self.weights[kind]).row()
             keys = {"split": kind, "recipe": recipe.name, "variant": variant.name}
             row = {
                 **keys, "rule": variant.rule, "seeds": len(numbers), **gain.row(),
@@ -463,13 +464,13 @@ class Report:
             for rule in RULES:
                 yield Variant("beside the start", [outcome.beside[rule] for outcome in tuned], rule, BESIDE)
             yield Variant("sum with the start", list(map(np.add, before, after)))
-            yield Variant("sum with the start, standardised", tuning_gains.sums(before, after))
+            yield Variant("sum with the start, standardised", gains.sums(before, after))
         elif recipe.start == "sceptr":
             yield Variant("TCRdist alone", tcrdist)
-        yield Variant("sum with TCRdist, standardised", tuning_gains.sums(after, tcrdist))
+        yield Variant("sum with TCRdist, standardised", gains.sums(after, tcrdist))
         if recipe.start != "sceptr" or recipe.is_tuned:
             sceptr = [self.done[STARTS["sceptr"].name, number].scores[1.0]["contrast"] for number in numbers]
-            parts = tuning_gains.sums(after, sceptr, tcrdist)
+            parts = gains.sums(after, sceptr, tcrdist)
             yield Variant("sum with SCEPTR and TCRdist, standardised", parts)
 
     def figures(self) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def test_embed_leaves_what_normalise_wrote(tmp_path):
     assert names - written.keys() == {"vectors.parquet", "vectors.receptors.parquet"} | in_folder
 
 
-def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
+def test_benchmark_and_finetune_of_a_labelled_table(tmp_path, capsys):
     few = (
         "--finetune-min-receptors",
         "50",
@@ -115,6 +115,10 @@ def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
     )
     cli.main(["finetune", str(LABELLED), *few, "--outdir", str(tmp_path / "tuned")])
     tuned = tmp_path / "tuned/neighbour"
+    said = "".join(capsys.readouterr())
+    order = ("contrast with", "V and J genes alone", "TCRdist alone", "TCRdist added", "average distance")
+    places = [said.index(words) for words in order]
+    assert places == sorted(places)
     few = (
         "--benchmark-k",
         "5",
@@ -288,8 +292,9 @@ def test_every_script_of_a_verb_takes_its_options(verb, names, tmp_path, monkeyp
 
     monkeypatch.setattr(work, "run", run)
     monkeypatch.setattr(verb_files, "publish", lambda *_: None)
-    for module in (benchmark, learn):
-        monkeypatch.setattr(module, "auroc_lines", lambda *_: [])
+    monkeypatch.setattr(benchmark, "auroc_lines", lambda *_: [])
+    monkeypatch.setattr(learn.finetuning, "read_finetuning", lambda *_: "measured")
+    monkeypatch.setattr(learn.finetuning, "finetuning_lines", lambda *_: [])
     more = ["--reference", "r.tsv"] if verb == "annotate" else []
     more += ["--seed", "7"] if "seed" in SETTINGS_OF_VERBS[verb] else []
     cli.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path)])

@@ -23,6 +23,16 @@ COUNTS = {
     "removed": {"without a study": 7, "nothing": 0},
     "left_out": {"RARE": "9 receptors"},
     "step": 40,
+    "gain": {
+        "before": 0.8,
+        "after": 0.9,
+        "difference": 0.1,
+        "low": 0.05,
+        "high": 0.15,
+        "better": 2,
+        "epitopes": 2,
+        "studies": 7,
+    },
     "notes": ["stopped at step 60"],
 }
 
@@ -32,6 +42,7 @@ def specificity(before: float, after: float, floor: float) -> pd.DataFrame:
     rows = []
     for encoder, rules, mean in (
         ("v_j_genes", ["logistic_regression"], floor),
+        ("tcrdist", ["contrast"], 0.81),
         ("sceptr", finetuning.SHOWN_RULES, before),
         ("own", finetuning.SHOWN_RULES, after),
         ("sceptr+tcrdist", ["contrast"], before + 0.02),
@@ -52,7 +63,7 @@ def specificity(before: float, after: float, floor: float) -> pd.DataFrame:
 def unseen() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = []
-    for rule in ("nearest_neighbour", "average_distance"):
+    for rule in ("nearest_neighbour", "average_distance", "contrast"):
         for epitope in ("C", "D"):
             for k in (1, 5):
                 for split in range(4):
@@ -64,8 +75,9 @@ def unseen() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["encoder", "rule", "test_set", "epitope", "k", "split", "auroc"])
 
 
-def measured(before=0.8, after=0.9, floor=0.85) -> finetuning.Finetuning:
-    return finetuning.Finetuning(specificity(before, after, floor), unseen(), COUNTS)
+def measured(before=0.8, after=0.9, floor=0.85, **gain) -> finetuning.Finetuning:
+    counts = {**COUNTS, "gain": {**COUNTS["gain"], **gain}}
+    return finetuning.Finetuning(specificity(before, after, floor), unseen(), counts)
 
 
 @pytest.fixture
@@ -83,7 +95,8 @@ def trained(tmp_path) -> Path:
 def test_changes_are_said_by_test_set_and_rule():
     first, second = finetuning.changes(measured())
     assert first.startswith(
-        "all test receptors: by average distance up from 0.800 to 0.900 (2 of 2 epitopes better); by nearest"
+        "all test receptors: by contrast with the other epitopes up from 0.800 to 0.900 (2 of 2 epitopes"
+        " better); by nearest neighbour up"
     )
     assert second.startswith("below 90 % identity")  # below 80 % an epitope has no receptors left
     assert "still 0.800 (0 of 2" in finetuning.changes(measured(after=0.8))[0]
@@ -91,17 +104,51 @@ def test_changes_are_said_by_test_set_and_rule():
 
 
 @pytest.mark.parametrize(
-    ("after", "floor", "sentences"),
-    [
-        (0.9, 0.85, ["0.900) beats the best before (average distance, 0.800", "reach 0.850, less than"]),
-        (0.7, 0.85, ["fine-tuning was not needed: the best rule after", "reach 0.850, no less than"]),
-        (0.8, 0.5, ["0.800) does not beat the best before (average distance, 0.800", "0.500, less than"]),
-    ],
+    ("low", "high", "words"), [(0.05, 0.15, "better"), (-0.01, 0.02, "no better"), (-0.2, -0.1, "worse")]
 )
-def test_the_verdict_compares_the_best_rules_and_the_floor(after, floor, sentences):
-    verdict = finetuning.conclusions(measured(after=after, floor=floor))
-    for sentence, expected in zip(verdict, sentences, strict=False):
-        assert expected in sentence
+def test_the_interval_decides_for_which_epitopes_fine_tuning_pays(low, high, words):
+    trained, unlabelled, best, *_ = finetuning.conclusions(measured(low=low, high=high))
+    assert trained == f"{words} for the trained epitopes after fine-tuning"
+    assert unlabelled == "worse for epitopes not used in training after fine-tuning"
+    assert best == (
+        "by contrast with the other epitopes, the best rule: 0.800 before, 0.900 after fine-tuning; +0.100,"
+        f" 95 % interval {low:+.3f} to {high:+.3f} over 7 test studies, better for 2 of 2 epitopes"
+    )
+
+
+def test_without_studies_the_interval_is_of_receptors():
+    assert " over the test receptors, " in finetuning.conclusions(measured(studies=0))[2]
+
+
+def test_results_of_older_versions_have_no_interval():
+    counts = {name: value for name, value in COUNTS.items() if name != "gain"}
+    older = finetuning.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), counts)
+    assert finetuning.conclusions(older)[0] == (
+        "by contrast with the other epitopes, the best rule: 0.800 before, 0.900 after fine-tuning"
+    )
+
+
+def test_what_needs_no_training_stands_beside_it():
+    assert finetuning.conclusions(measured())[3:] == [
+        "without training: V and J gene names alone 0.850, TCRdist alone 0.810",
+        "with TCRdist added, 0.820 before and 0.930 after",
+    ]
+    assert finetuning.conclusions(measured(after=0.7, floor=0.75))[-1] == (
+        "nothing after fine-tuning is better than sceptr with TCRdist added (0.820)"
+    )
+    assert finetuning.conclusions(measured(floor=0.95))[-1] == (
+        "nothing after fine-tuning is better than V and J gene names (0.950)"
+    )
+
+
+def test_a_rule_that_gains_much_is_compared_with_the_best_rule_before():
+    table = measured(after=0.82)
+    rows = table.specificity["encoder"].isin(["sceptr", "own"]) & (table.specificity["rule"] != "contrast")
+    table.specificity.loc[rows, "auroc"] -= 0.1
+    assert finetuning.details(table)[:2] == [
+        f"by {rule}, up from 0.700 to 0.720, not above 0.800 by the best rule without fine-tuning"
+        for rule in ("nearest neighbour", "average distance")
+    ]
 
 
 def test_unseen_epitopes_are_compared_split_by_split():
@@ -115,7 +162,8 @@ def test_unseen_epitopes_are_compared_split_by_split():
     assert d["se"] == pytest.approx(np.std([-0.01, 0, 0.01, 0.02], ddof=1) / 2)
     assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
     assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
-    sentence, flattered = finetuning.conclusions(measured())[-2:]
+    sentence, flattered = finetuning.details(measured())[-4:-2]
+    assert "by average distance" in finetuning.details(measured())[-1]
     assert sentence.startswith(
         "2 epitopes not used in training, by nearest neighbour, k = 5, all receptors: "
     )
@@ -126,24 +174,35 @@ def test_unseen_epitopes_are_compared_split_by_split():
 def test_no_unseen_epitope_makes_no_table():
     without = finetuning.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
     assert len(finetuning.finetuning_sections(without, Titles())) == 1
-    assert len(finetuning.conclusions(without)) == 3
+    assert len(finetuning.conclusions(without)) == 4
+    assert len(finetuning.details(without)) == 2
 
 
-def test_what_tcrdist_adds_is_said():
-    assert finetuning.conclusions(measured())[2] == (
-        "with TCRdist added to the distances, contrast with the other epitopes reaches 0.820 before"
-        " and 0.930 after"
-    )
+def test_the_table_begins_with_the_best_rule_and_what_needs_no_training():
     table = finetuning.finetuning_sections(measured(), Titles())[0]
-    assert table["data"]["mean, all test receptors"]["sum_after"] == pytest.approx(0.93)
+    row = table["data"]["mean, all test receptors"]
+    assert list(row)[:7] == [
+        "n", "contrast_before", "contrast_after", "genes", "tcrdist", "sum_before", "sum_after",
+    ]  # fmt: skip
+    assert list(row.values())[1:7] == pytest.approx([0.8, 0.9, 0.85, 0.81, 0.82, 0.93])
+    assert list(table["headers"]) == list(row)
+    assert table["description"].startswith("<strong>Better for the trained epitopes after fine-tuning.")
 
 
-def test_the_terminal_shows_means_and_the_verdict():
+def test_the_terminal_shows_the_best_rule_first_and_the_verdict():
     lines = finetuning.finetuning_lines(measured(), Titles())
     assert lines[0] == "AUROC of own, fine-tuned from SCEPTR, on held-out receptors (mean of 2 epitopes)"
-    assert lines[2].split()[-2:] == ["0.800", "0.900"]
-    assert lines[-7].startswith("Note: the best rule after")
-    assert [line.split()[-2:] for line in lines if line.startswith("below 80 % identity")] == [["-", "-"]] * 4
+    assert [line[43:] for line in lines[2:8]] == [
+        "contrast with the other epitopes   0.800  0.900",
+        "V and J genes alone                0.850",
+        "contrast, TCRdist alone            0.810",
+        "contrast, with TCRdist added       0.820  0.930",
+        "nearest neighbour                  0.800  0.900",
+        "average distance                   0.800  0.900",
+    ]
+    assert lines[20] == "Note: better for the trained epitopes after fine-tuning"
+    unmeasured = [line[76:].split() for line in lines if line.startswith("below 80 % identity")]
+    assert unmeasured == [["-", "-"], ["-"], ["-"], ["-", "-"], ["-", "-"], ["-", "-"]]
 
 
 def test_curves_are_thinned(trained):

@@ -210,13 +210,18 @@ def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
     specificity = tables.read("specificity.parquet").to_pandas()
     assert list(specificity.columns) == schema.SPECIFICITY.names
     assert list(specificity["encoder"].unique()) == [
-        "v_j_genes", "sceptr_tiny", "sceptr_tiny+tcrdist", "own", "own+tcrdist",
+        "v_j_genes", "tcrdist", "sceptr_tiny", "sceptr_tiny+tcrdist", "own", "own+tcrdist",
     ]  # fmt: skip
     assert list(specificity["test_set"].unique()) == ["all", "below_90", "below_80"]
     assert tables.read("unseen.parquet").schema.equals(schema.AUROC)
     qc = json.loads((tmp_path / "finetune.qc.json").read_text())
     assert (qc["name"], qc["start"], qc["split"]) == ("own", "sceptr_tiny", "random")
     assert qc["receptors"] == {part: len(rows) for part, rows in parts.items()}
+    contrast = specificity.query("rule == 'contrast' and test_set == 'all' and epitope == 'mean'")
+    before, after = (contrast.set_index("encoder").loc[name, "auroc"] for name in ("sceptr_tiny", "own"))
+    assert (qc["gain"]["before"], qc["gain"]["after"]) == pytest.approx((before, after))
+    assert qc["gain"]["low"] <= qc["gain"]["difference"] <= qc["gain"]["high"]
+    assert (qc["gain"]["epitopes"], qc["gain"]["studies"]) == (3, 0)  # the labels name no study
     for name in ("split", "specificity", "unseen"):
         assert (
             (tmp_path / f"{name}.tsv")

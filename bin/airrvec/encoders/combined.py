@@ -26,6 +26,7 @@ class Embedded:
     def __init__(self, encoder, receptors: pa.Table):
         self.receptor_ids = receptors["receptor_id"].combine_chunks()
         self.vectors = encoder.embed(receptors)  # (n_receptors, d)
+        self.kernel = getattr(encoder, "kernel", None)
 
     def embed(self, receptors: pa.Table) -> np.ndarray:
         """Return the vectors of some of the receptors, found by ``receptor_id``; shape (n, d)."""

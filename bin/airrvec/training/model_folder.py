@@ -28,7 +28,7 @@ SPLITS = {
     "below_90": "test: held-out receptors below 90 % identity to every training receptor",
     "below_80": "test: held-out receptors below 80 % identity to every training receptor",
 }
-RULES_SHOWN = ("average_distance", "nearest_neighbour", "contrast")
+RULES_SHOWN = ("contrast", "nearest_neighbour", "average_distance")
 
 LOAD = """\
 Here `.` is this folder, and `receptors` a table with some of `tra_v_call`, `tra_junction_aa`, `trb_v_call`

@@ -5,9 +5,9 @@ from pathlib import Path
 from airrvec.app import verb_files
 from airrvec.app.verbs import work as at_work
 from airrvec.app.verbs.work import Work
-from airrvec.core import schema, tables
 from airrvec.core.errors import InputError, require_extra
-from airrvec.core.tables import named_rows
+from airrvec.encoders import Titles
+from airrvec.report.sections import finetuning
 from airrvec.training import presets
 
 
@@ -19,15 +19,10 @@ def finetune(work: Work) -> None:
     labelled = work.labelled_table()
     settings = work.settings("finetune_preset")
     at_work.run("finetune", *labelled, *settings, *_training(work, preset))
-    work.said = auroc_lines(work.results / "specificity.parquet")
+    measured = finetuning.read_finetuning(work.results)
+    assert measured is not None  # finetune.py writes it
+    work.said = finetuning.finetuning_lines(measured, Titles())
     work.said.append(f"model: {work.place / verb_files.model_name(work.options)}")
-
-
-def auroc_lines(path: Path) -> list[str]:
-    """Return the mean AUROC of all held-out receptors before and after, for the terminal."""
-    measured = tables.read(path).to_pandas()
-    rows = measured[(measured["epitope"] == schema.MEAN) & (measured["test_set"] == "all")]
-    return [f"{row.encoder}: AUROC {row.auroc:.3f} ({row.rule})" for row in named_rows(rows)]
 
 
 def pretrain(work: Work) -> None:

@@ -7,13 +7,15 @@ receptors of the other epitopes.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from airrvec import encoders
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
 from airrvec.encoders.combined import Embedded, Sum
 from airrvec.evaluation import fewshot, scoring
+from airrvec.evaluation.heldout import gains
 from airrvec.evaluation.heldout.splits import Split, check_leaks
 from airrvec.evaluation.rules import DISTANCE_RULES, KERNEL, contrast, soft_nearest_neighbour
 from airrvec.evaluation.similarity import LEAST_IDENTITY
@@ -25,10 +27,33 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+RESAMPLES = 1000  # of the test receptors, for the interval of a gain
 GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "j_call"))
 
 
-def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.Table, pa.Table]:
+@dataclass(frozen=True)
+class Measured:
+    """
+    Models on the held-out receptors of a split.
+
+    Attributes
+    ----------
+    tested : pyarrow.Table
+        `evaluate` of all models, after `gene_baseline` and TCRdist.
+    unseen : pyarrow.Table
+        `evaluate_unseen_epitopes` of all models, after TCRdist.
+    gain : dict or None
+        `airrvec.evaluation.heldout.gains.Gain.row` of the last model beside the first one by the rule
+        `contrast`, and the number of ``studies`` of the test receptors. None for one model, or if an epitope
+        has no test receptors.
+    """
+
+    tested: pa.Table
+    unseen: pa.Table
+    gain: dict[str, Any] | None
+
+
+def measure(models: Mapping[str, str], split: Split, *, seed: int) -> Measured:
     """
     Measure models on a split, each by itself and with TCRdist (`airrvec.encoders.combined.Sum`).
 
@@ -41,28 +66,40 @@ def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.T
     seed : int
         As for `evaluate_unseen_epitopes`.
 
-    Returns
-    -------
-    pyarrow.Table
-        `evaluate` of all models, after `gene_baseline`.
-    pyarrow.Table
-        `evaluate_unseen_epitopes` of all models.
-
     Examples
     --------
     A folder of another training, on the receptors of the column ``split`` of a labelled table:
 
     >>> split = splits.column_split(fewshot.select_labelled(cells, receptors))  # doctest: +SKIP
-    >>> auroc, unseen = measure({"mine": "models/mine"}, split, seed=420)  # doctest: +SKIP
+    >>> measure({"mine": "models/mine"}, split, seed=420).tested  # doctest: +SKIP
     """
-    tested, unseen = [gene_baseline(split)], []
-    tcrdist = encoders.load("tcrdist")
+    receptors, tcrdist = split.labelled.receptors, encoders.load("tcrdist")
+    tables, unseen, contrasts = [gene_baseline(split)], [], []
+
+    def add(encoder, label: str) -> np.ndarray:
+        kernel = scoring.Distances(encoder, receptors, None).kernel
+        scores = rule_scores(encoder, split, kernel=kernel)
+        tables.append(_table(label, split, scores))
+        rules = ("contrast", *scoring.PAPER_RULES)
+        unseen.append(evaluate_unseen_epitopes(encoder, label, split, seed=seed, rules=rules))
+        return scores["contrast"]
+
+    add(tcrdist, "tcrdist")
     for name, source in models.items():
-        embedded = Embedded(encoders.load(source), split.labelled.receptors)
-        for encoder, label in ((embedded, name), (Sum([embedded, tcrdist]), f"{name}+tcrdist")):
-            tested.append(evaluate(encoder, label, split))
-            unseen.append(evaluate_unseen_epitopes(encoder, label, split, seed=seed))
-    return pa.concat_tables(tested), pa.concat_tables(unseen)
+        embedded = Embedded(encoders.load(source), receptors)
+        contrasts.append(add(embedded, name))
+        add(Sum([embedded, tcrdist]), f"{name}+tcrdist")
+    gain = _gain(contrasts[0], contrasts[-1], split) if len(contrasts) > 1 else None
+    return Measured(pa.concat_tables(tables), pa.concat_tables(unseen), gain)
+
+
+def _gain(before: np.ndarray, after: np.ndarray, split: Split) -> dict[str, Any] | None:
+    """Return the difference of two models' scores of the test receptors, with its interval over studies."""
+    tests = gains.tests(split)
+    if not all(map(len, (*tests.positives, *tests.negatives))):
+        return None
+    gain = gains.gain([before], [after], tests, gains.resample(tests, RESAMPLES))
+    return {**gain.row(), "studies": len(gains.test_studies(split))}
 
 
 def evaluate(encoder, name: str, split: Split) -> pa.Table:

@@ -13,17 +13,19 @@ from airrvec.report.page import escaped, section
 import numpy as np
 import pandas as pd
 
-# Rules shown in the report; ``specificity`` has all.
-SHOWN_RULES = ("average_distance", "nearest_neighbour", "contrast")
+# Rules shown, the best first: on VDJdb `contrast` ranks best, before fine-tuning and after.
+SHOWN_RULES = ("contrast", "nearest_neighbour", "average_distance")
+BEST = SHOWN_RULES[0]
 TEST_SETS = {
     "all": "all test receptors",
     "below_90": "below 90 % identity to training receptors",
     "below_80": "below 80 % identity to training receptors",
 }
 UNSEEN_SETS = {"all": "all receptors", schema.NOT_TRAINED: "without training receptors"}
-FLOOR = "v_j_genes"
-# Suffix of an encoder that adds TCRdist to a model's distances, and the rule that gains most from it.
-SUM, SUM_RULE = "+tcrdist", "contrast"
+# What needs no training: logistic regression on gene names, and TCRdist; the suffix of an encoder adds it.
+FLOOR, FLOOR_RULE = "v_j_genes", "logistic_regression"
+TCRDIST = "tcrdist"
+SUM = f"+{TCRDIST}"
 
 
 @dataclass(frozen=True)
@@ -68,39 +70,99 @@ def changes(finetuning: Finetuning) -> list[str]:
 
 
 def conclusions(finetuning: Finetuning) -> list[str]:
-    """Return sentences: whether fine-tuning helped, and the change for epitopes not used in training."""
-    before, after = model_names(finetuning)
+    """Return sentences: for which epitopes fine-tuning pays by the best rule, beside untrained methods."""
+    return [*_advice(finetuning), *_best_rule(finetuning), *_without_training(finetuning)]
+
+
+def details(finetuning: Finetuning) -> list[str]:
+    """Return sentences: the change by further rules, and for epitopes not used in training."""
+    return [*_further_rules(finetuning), *_unseen(finetuning)]
+
+
+def _best_rule(finetuning: Finetuning) -> list[str]:
+    """Return the AUROC of trained epitopes before and after, with the interval of the difference."""
+    before, after = _pair(finetuning, BEST)
+    if np.isnan([before, after]).any():
+        return []
+    gain = finetuning.counts.get("gain")
+    words = f"by {RULES[BEST].title}, the best rule: {before:.3f} before, {after:.3f} after fine-tuning"
+    if gain is None:
+        return [words]
+    n = counted(gain["studies"], "test study", "test studies") if gain["studies"] else "the test receptors"
+    return [
+        f"{words}; {gain['difference']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f} over"
+        f" {n}, better for {gain['better']} of {counted(gain['epitopes'], 'epitope')}"
+    ]
+
+
+def _without_training(finetuning: Finetuning) -> list[str]:
+    """Return what needs no training, and the sums with TCRdist."""
+    before, _ = model_names(finetuning)
     means = mean_aurocs(finetuning.specificity)
-    sentences = []
-    best = {name: _best(means, name) for name in (before, after, FLOOR)}
-    if all(best.values()):
-        (old_rule, old), (new_rule, new), (_, floor) = best.values()
-        if new > old:
-            sentences.append(
-                f"the best rule after ({new_rule}, {new:.3f}) beats the best before ({old_rule}, {old:.3f})"
-            )
-        else:
-            sentences.append(
-                f"for these receptors fine-tuning was not needed: the best rule after ({new_rule}, {new:.3f})"
-                f" does not beat the best before ({old_rule}, {old:.3f})"
-            )
-        relation = "less" if new > floor else "no less"
-        sentences.append(f"V and J gene names alone reach {floor:.3f}, {relation} than the fine-tuned model")
-    summed = [means.get((name + SUM, SUM_RULE, "all"), np.nan) for name in (before, after)]
-    if not np.isnan(summed).any():
-        sentences.append(
-            f"with TCRdist added to the distances, {RULES[SUM_RULE].title} reaches {summed[0]:.3f} before"
-            f" and {summed[1]:.3f} after"
-        )
-    for row in tables.named_rows(unseen_differences(finetuning)):
-        if row.epitope == "mean" and row.last:
-            sentences.append(
-                f"{counted(row.n_epitopes, 'epitope')} not used in training, by {RULES[row.rule].title},"
-                f" k = {row.k}, {UNSEEN_SETS[row.test_set]}:"
-                f" {_moved(row.before, row.after)}, {row.difference:+.3f} ± {row.se:.3f} (standard error),"
-                f" better in {row.n_better:,} of {counted(row.n_splits, 'split')}"
-            )
+    floor, tcrdist = means.get((FLOOR, FLOOR_RULE, "all")), means.get((TCRDIST, BEST, "all"))
+    old, new = _pair(finetuning, BEST, SUM)
+    parts = [
+        f"{words} {value:.3f}"
+        for words, value in (("V and J gene names alone", floor), ("TCRdist alone", tcrdist))
+        if value is not None and not np.isnan(value)
+    ]
+    sentences = [f"without training: {', '.join(parts)}"] if parts else []
+    if not np.isnan([old, new]).any():
+        sentences.append(f"with TCRdist added, {old:.3f} before and {new:.3f} after")
+    untuned = {"V and J gene names": floor, "TCRdist": tcrdist, f"{before} with TCRdist added": old}
+    known = {words: value for words, value in untuned.items() if value is not None and not np.isnan(value)}
+    words = max(known, key=known.__getitem__, default="")
+    if words and known[words] >= np.nanmax([*_pair(finetuning, BEST)[1:], new, 0]):
+        sentences.append(f"nothing after fine-tuning is better than {words} ({known[words]:.3f})")
     return sentences
+
+
+def _further_rules(finetuning: Finetuning) -> list[str]:
+    """Return the AUROC by the rules that are not the best, and whether it passes the best before."""
+    best, _ = _pair(finetuning, BEST)
+    sentences = []
+    for rule in SHOWN_RULES[1:]:
+        before, after = _pair(finetuning, rule)
+        if np.isnan([before, after]).any():
+            continue
+        limit = f", not above {best:.3f} by the best rule without fine-tuning" if after <= best else ""
+        sentences.append(f"by {RULES[rule].title}, {_moved(before, after)}{limit}")
+    return sentences
+
+
+def _unseen(finetuning: Finetuning) -> list[str]:
+    """Return the change for epitopes that were not trained, at the largest k."""
+    return [
+        f"{counted(row.n_epitopes, 'epitope')} not used in training, by {RULES[row.rule].title},"
+        f" k = {row.k}, {UNSEEN_SETS[row.test_set]}:"
+        f" {_moved(row.before, row.after)}, {row.difference:+.3f} ± {row.se:.3f} (standard error),"
+        f" better in {row.n_better:,} of {counted(row.n_splits, 'split')}"
+        for row in tables.named_rows(unseen_differences(finetuning))
+        if row.epitope == "mean" and row.last
+    ]
+
+
+def _advice(finetuning: Finetuning) -> list[str]:
+    """Return for which epitopes the model is better after fine-tuning: those of training, and all others."""
+    gain, words = finetuning.counts.get("gain"), []
+    if gain is not None:
+        words.append(("the trained epitopes", gain["low"] > 0, gain["high"] < 0))
+    rows = unseen_differences(finetuning)
+    if len(rows):
+        fair = rows[rows["last"] & (rows["epitope"] == "mean") & (rows["test_set"] == schema.NOT_TRAINED)]
+        for row in tables.named_rows(fair.head(1)):
+            certain = abs(row.difference) > 2 * row.se
+            words.append(
+                (
+                    "epitopes not used in training",
+                    certain and row.difference > 0,
+                    certain and row.difference < 0,
+                )
+            )
+    return [
+        f"{'better' if better else 'worse' if worse else 'no better'} for {epitopes} after fine-tuning"
+        for epitopes, better, worse in words
+    ]
 
 
 def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
@@ -137,6 +199,7 @@ def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
         means[name] = over[name].sum()
     means = means.assign(epitope="mean").set_index("epitope", append=True)
     rows = pd.concat([rows, means]).reset_index()
+    rows = rows.sort_values("rule", key=lambda rules: rules.map(SHOWN_RULES.index), kind="stable")
     rows["last"] = rows["k"] == rows.groupby("rule")["k"].transform("max")
     return rows
 
@@ -155,15 +218,11 @@ def mean_aurocs(specificity: pd.DataFrame) -> dict[tuple[str, str, str], float]:
     }
 
 
-def _best(means: dict, encoder: str) -> tuple[str, float] | None:
-    """Return an encoder's best rule on all test receptors, and its mean AUROC."""
-    aurocs = {
-        rule: value
-        for (name, rule, test_set), value in means.items()
-        if name == encoder and test_set == "all" and not np.isnan(value)
-    }
-    rule = max(aurocs, key=aurocs.__getitem__, default=None)
-    return rule and (RULES[rule].title if rule in RULES else rule, aurocs[rule])
+def _pair(finetuning: Finetuning, rule: str, added: str = "") -> tuple[float, float]:
+    """Return the mean AUROC of all test receptors by a rule, before and after; NaN if not measured."""
+    means = mean_aurocs(finetuning.specificity)
+    before, after = (means.get((name + added, rule, "all"), np.nan) for name in model_names(finetuning))
+    return before, after
 
 
 def _moved(before: float, after: float) -> str:
@@ -185,15 +244,21 @@ def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
     before, after = model_names(finetuning)
     specificity, counts = finetuning.specificity, finetuning.counts
     shown = [
-        *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES),
-        ("sum", SUM_RULE, SUM, f"{RULES[SUM_RULE].title.capitalize()}, with TCRdist"),
+        (BEST, BEST, "", RULES[BEST].title.capitalize()),
+        ("sum", BEST, SUM, f"{RULES[BEST].title.capitalize()}, with TCRdist"),
+        *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES[1:]),
     ]
     columns = {
         f"{key}_{when}": (name + added, rule, f"{rule_words}, {when}")
         for key, rule, added, rule_words in shown
         for when, name in (("before", before), ("after", after))
     }
-    columns["genes"] = (FLOOR, "logistic_regression", "V and J genes")
+    alone = {
+        "genes": (FLOOR, FLOOR_RULE, "V and J genes"),
+        "tcrdist": (TCRDIST, BEST, "TCRdist"),
+    }
+    first = [f"{BEST}_before", f"{BEST}_after"]
+    columns = {**{key: columns[key] for key in first}, **alone, **columns}
     data = {}
     for test_set, words in TEST_SETS.items():
         set_rows = specificity[specificity["test_set"] == test_set]
@@ -214,7 +279,8 @@ def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
         f" (split: {escaped(counts['split'])});"
         f" weights of step {counts['step']:,}",
         "AUROC of an epitope's test receptors against those of the other epitopes; the training receptors"
-        " are the references. There is one test set, so the differences have no standard error",
+        " are the references. The interval is of one training: test studies are drawn again, then their"
+        " receptors",
         *(escaped(note) for note in counts["notes"]),
         *(f"excluded: {n:,} {escaped(reason)}" for reason, n in counts["removed"].items() if n),
         *([f"{counted(len(left_out), 'epitope')} with too few receptors for training"] if left_out else []),
@@ -222,11 +288,11 @@ def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
     return section(
         "airrvec_finetuning_specificity",
         "Before and after fine-tuning",
-        "".join(
-            f"<strong>{escaped(as_sentence(words))}</strong><br>"
-            for words in (*changes(finetuning), *conclusions(finetuning))
-        )
-        + "<br>".join(as_sentence(fact) for fact in facts),
+        "".join(f"<strong>{escaped(as_sentence(words))}</strong><br>" for words in conclusions(finetuning))
+        + "<br>".join(
+            as_sentence(fact)
+            for fact in (*map(escaped, (*details(finetuning), *changes(finetuning)[1:])), *facts)
+        ),
         "table",
         data,
         headers={
@@ -310,14 +376,18 @@ def finetuning_lines(finetuning: Finetuning, titles: Titles) -> list[str]:
         f" (mean of {counted(n_epitopes(finetuning), 'epitope')})",
         f"{'Test receptors':<43}{'Rule':<33}{'before':>7}{'after':>7}",
     ]
+    both, alone = model_names(finetuning), (FLOOR, TCRDIST)
     shown = [
-        *((rule, "", RULES[rule].title) for rule in SHOWN_RULES),
-        (SUM_RULE, SUM, "contrast, with TCRdist added"),
+        (BEST, both, "", RULES[BEST].title),
+        (FLOOR_RULE, alone[:1], "", "V and J genes alone"),
+        (BEST, alone[1:], "", "contrast, TCRdist alone"),
+        (BEST, both, SUM, "contrast, with TCRdist added"),
+        *((rule, both, "", RULES[rule].title) for rule in SHOWN_RULES[1:]),
     ]
     for test_set, words in TEST_SETS.items():
-        for rule, added, rule_words in shown:
-            values = [means.get((name + added, rule, test_set), np.nan) for name in (before, after)]
+        for rule, names, added, rule_words in shown:
+            values = [means.get((name + added, rule, test_set), np.nan) for name in names]
             lines.append(
                 f"{words:<43}{rule_words:<33}" + "".join(f"{format_auroc(value):>7}" for value in values)
             )
-    return [*lines, *(f"Note: {sentence}" for sentence in conclusions(finetuning))]
+    return [*lines, *(f"Note: {sentence}" for sentence in (*conclusions(finetuning), *details(finetuning)))]

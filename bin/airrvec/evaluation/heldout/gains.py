@@ -58,9 +58,9 @@ class Gain:
         """Return the means, their difference, its intervals, and the number of epitopes that gain."""
         difference = self.after - self.before
         return {
-            "before": self.before.mean(),
-            "after": self.after.mean(),
-            "difference": difference.mean(),
+            "before": float(self.before.mean()),
+            "after": float(self.after.mean()),
+            "difference": float(difference.mean()),
             "low": self.studies[0],
             "high": self.studies[1],
             "low_epitopes": self.epitopes[0],
@@ -89,12 +89,13 @@ def test_studies(split: Split) -> set[str]:
 
 
 def tests(split: Split) -> Tests:
-    """Return the test receptors of a split."""
+    """Return the test receptors of a split; one that no study reports is a study of its own."""
     test = split.rows("test")
     studies: dict[int, set[str]] = {}
     for (row, _), reported in _reports(split).items():
         studies.setdefault(row, set()).update(reported)
-    names, numbers = np.unique([min(studies[row]) for row in test.tolist()], return_inverse=True)
+    study = [min(studies.get(row, {f"receptor {row}"})) for row in test.tolist()]
+    names, numbers = np.unique(study, return_inverse=True)
     negatives = [np.setdiff1d(test, split.labelled.epitopes[epitope]) for epitope in split.epitopes]
     return Tests(
         split.epitopes,
