@@ -213,6 +213,17 @@ def epytope_viral(figures: dict) -> None:
     assert all(row["first"] > 0.8 for row in figures["recall"])
 
 
+def learned_rule(figures: dict) -> None:
+    assert len(figures["rules"]) == 2 * (3 + 4)  # values of k; rules, and rules that learn
+    assert len(figures["fine_tuned"]) == 2 * 5
+    assert all(row["epitopes"] == 3 and 0 < row["auroc"] < 1 for row in figures["rules"])
+    for k in (2, 5):
+        plain = [row["auroc"] for row in figures["rules"] if row["k"] == k][:3]
+        for row in (row for row in figures["rules"] if row["k"] == k):
+            assert row["difference"] == pytest.approx(row["auroc"] - max(plain))
+            assert row["low"] <= row["difference"] <= row["high"]
+
+
 def size(figures: dict) -> None:
     (run,) = figures["runs"]
     assert run["tasks"] == sum(row["tasks"] for row in run["processes"])
@@ -266,6 +277,11 @@ ENTRIES = {
         "DASH --receptors 50 --rounds 1 --growth 100 --steps 100 --scaled 50 100"
         " --only ways models steps growth",
         embedding_speed,
+    ),
+    "few_shot/learned_rule.py": Entry(
+        "VDJDB --k 2 5 --splits 2 --positives 20 --negatives 20 --resamples 50 --tuned --steps 1"
+        " --per-epitope 20 --folds 3",
+        learned_rule,
     ),
     "find/find_speed.py": Entry(
         "--receptors 300 --queries 20 --background 500 --folder FOLDER/find", find_speed
