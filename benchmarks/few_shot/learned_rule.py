@@ -6,8 +6,8 @@ The evidence of a receptor for an epitope are log shares (`contrast`) and log de
 at several kernel widths. A logistic regression learns their weights from all epitopes but one, and ranks the
 receptors for the one that is left out. Intervals are over epitopes, drawn again.
 
-With `--tuned`, SCEPTR is also fine-tuned on all epitopes but those of a fold, and scores these; receptors that
-trained are not tested there, by any method.
+With `--tuned`, SCEPTR is also fine-tuned on all epitopes but those of a fold, and scores these. No method is
+tested there on receptors that trained.
 
     python benchmarks/few_shot/learned_rule.py vdjdb_full_2023-06-01.txt.gz --tuned --json learned_rule.json
 """
