@@ -485,6 +485,8 @@ class Report:
             ],
             "alone": side_by_side(self.rows, "alone"),
             "with_tcrdist": side_by_side(self.rows, "sum with TCRdist, standardised"),
+            "halfway": side_by_side(self.rows, "weights, 0.5 tuned"),
+            "beside": side_by_side(self.rows, "beside the start"),
             "gains": self.rows,
             "epitopes": self.epitopes,
             "trainings": [
