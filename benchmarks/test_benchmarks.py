@@ -216,6 +216,10 @@ def epytope_viral(figures: dict) -> None:
 def learned_rule(figures: dict) -> None:
     assert len(figures["rules"]) == 2 * (3 + 4)  # values of k; rules, and rules that learn
     assert len(figures["fine_tuned"]) == 2 * 5
+    best = figures["by_method"][2]
+    assert best["auroc_5"] == next(
+        row["auroc"] for row in figures["rules"] if (row["k"], row["method"]) == (5, best["method"])
+    )
     assert all(row["epitopes"] == 3 and 0 < row["auroc"] < 1 for row in figures["rules"])
     for k in (2, 5):
         plain = [row["auroc"] for row in figures["rules"] if row["k"] == k][:3]

@@ -240,6 +240,15 @@ def rows_of_table(k: int, aurocs: dict[str, np.ndarray], args) -> Iterator[dict]
         }  # fmt: skip
 
 
+def by_method(rows: list[dict]) -> list[dict]:
+    """Return a row for each method: AUROC, difference and interval at each k, such as ``low_10``."""
+    methods: dict[str, dict] = {}
+    for row in rows:
+        values = {f"{name}_{row['k']}": row[name] for name in ("auroc", "difference", "low", "high")}
+        methods.setdefault(row["method"], {"method": row["method"]}).update(values)
+    return list(methods.values())
+
+
 # --- Fine-tuning on other epitopes
 
 
@@ -320,6 +329,7 @@ def main(argv=None):
         k="", method="", auroc=".3f", difference="+.3f", low="+.3f", high="+.3f", better="", epitopes=""
     )
     figures = {"splits": args.splits, "rules": table.rows, "epitopes": [], "fine_tuned": []}
+    figures |= {"by_method": [], "fine_tuned_by_method": []}
     for k in args.k:
         at_k = [split for split in planned if split.k == k]
         evidence: dict[str, list[Evidence]] = {split.epitope: [] for split in at_k}
@@ -334,9 +344,11 @@ def main(argv=None):
             {"k": k, "epitope": epitope, **{title: values[place] for title, values in aurocs.items()}}
             for place, epitope in enumerate(evidence)
         ]
+        figures["by_method"] = by_method(table.rows)
         results.write(args, figures, ["scikit-learn"])
     if args.tuned:
         figures["fine_tuned"] = fine_tuned(labelled, planned, kernels, args)
+        figures["fine_tuned_by_method"] = by_method(figures["fine_tuned"])
         for row in figures["fine_tuned"]:
             print(*row.values())
     results.write(args, figures, ["scikit-learn", "torch", "lightning"])
