@@ -47,6 +47,12 @@ RULES = ("contrast", "average_distance", "nearest_neighbour")
 SPREAD = "contrast_spread"
 # Weights of the tuned model in its average with the start; 1 is the tuned model itself.
 WEIGHTS = (1.0, 0.25, 0.5, 0.75)
+# Variants that are tabled side by side, and their names there.
+VARIANTS = {
+    "alone": "tuned",
+    "weights, 0.5 tuned": "weights halfway to the start",
+    "beside the start": "tuned and start, side by side",
+}
 BESIDE = -1.0  # stands for the vectors of both models, side by side
 UNTRAINED_K = 20
 
@@ -485,8 +491,12 @@ class Report:
             ],
             "alone": side_by_side(self.rows, "alone"),
             "with_tcrdist": side_by_side(self.rows, "sum with TCRdist, standardised"),
-            "halfway": side_by_side(self.rows, "weights, 0.5 tuned"),
-            "beside": side_by_side(self.rows, "beside the start"),
+            "variants": [
+                {"variant": words, **row}
+                for variant, words in VARIANTS.items()
+                for row in side_by_side(self.rows, variant)
+                if RECIPES[row["recipe"]].is_tuned
+            ],
             "gains": self.rows,
             "epitopes": self.epitopes,
             "trainings": [

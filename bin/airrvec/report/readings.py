@@ -260,11 +260,12 @@ READINGS = {
         " receptors.",
     ),
     "airrvec_finetuning_specificity": Reading(
-        "whether the AUROC on held-out studies rises, beside the floor of V and J gene names.",
-        "Nothing learnt, if the floor is as high: then genes alone explain the result.",
+        "whether contrast, the best rule, rises on held-out studies, beside V and J gene names, TCRdist, and"
+        " the sum with TCRdist.",
+        "No gain is shown if its interval holds 0, however much the average distance rises.",
     ),
     "airrvec_finetuning_unseen": Reading(
-        "epitopes without labels should not lose.",
+        "what the model gives for epitopes without labels, by contrast first.",
         "Doubtful rows: training receptors among the negatives can raise the AUROC.",
     ),
     "airrvec_analysis_distances": Reading(

@@ -76,7 +76,8 @@ SPECIFICITY = published(
     string(
         "encoder",
         "The model before, and after; each with `+tcrdist`, the [sum](reference/models.md#sums-of-distances)"
-        " of its distances and TCRdist; the floor `v_j_genes`, logistic regression on V and J genes",
+        " of its distances and TCRdist; `tcrdist` alone; the floor `v_j_genes`, logistic regression on V and"
+        " J genes",
     ),
     string(
         "rule",
