@@ -240,7 +240,7 @@ def rows_of_table(k: int, aurocs: dict[str, np.ndarray], args) -> Iterator[dict]
         }  # fmt: skip
 
 
-def by_method(rows: list[dict]) -> list[dict]:
+def method_rows(rows: list[dict]) -> list[dict]:
     """Return a row for each method: AUROC, difference and interval at each k, such as ``low_10``."""
     methods: dict[str, dict] = {}
     for row in rows:
@@ -344,11 +344,11 @@ def main(argv=None):
             {"k": k, "epitope": epitope, **{title: values[place] for title, values in aurocs.items()}}
             for place, epitope in enumerate(evidence)
         ]
-        figures["by_method"] = by_method(table.rows)
+        figures["by_method"] = method_rows(table.rows)
         results.write(args, figures, ["scikit-learn"])
     if args.tuned:
         figures["fine_tuned"] = fine_tuned(labelled, planned, kernels, args)
-        figures["fine_tuned_by_method"] = by_method(figures["fine_tuned"])
+        figures["fine_tuned_by_method"] = method_rows(figures["fine_tuned"])
         for row in figures["fine_tuned"]:
             print(*row.values())
     results.write(args, figures, ["scikit-learn", "torch", "lightning"])

@@ -8,6 +8,7 @@ Scores of test receptors, shape (n_epitopes, n_test), are in the order of `Split
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airrvec.core.seeds import numbered_generator
 from airrvec.evaluation.heldout.splits import Split
 from airrvec.stats import metrics
 
@@ -115,7 +116,7 @@ def resample(tests: Tests, n: int, seed: int = 0) -> np.ndarray:
     ndarray of float32, shape (n, n_test)
         How often a receptor is drawn.
     """
-    rng = np.random.default_rng(seed)
+    rng = numbered_generator(seed)
     n_studies = len(tests.names)
     drawn = rng.multinomial(n_studies, np.full(n_studies, 1 / n_studies), size=n)  # (n, n_studies)
     weights = np.zeros((n, len(tests.studies)), np.float32)
@@ -150,7 +151,7 @@ def gain(
         )  # (n_epitopes, n)
     means = np.nanmean(resampled[:, ~np.isnan(resampled).all(axis=0)], axis=0)
     before_mean, after_mean = values.mean(axis=1)
-    drawn = np.random.default_rng(0).integers(len(before_mean), size=(len(weights), len(before_mean)))
+    drawn = numbered_generator(0).integers(len(before_mean), size=(len(weights), len(before_mean)))
     epitope_means = (after_mean - before_mean)[drawn].mean(axis=1)
     return Gain(before_mean, after_mean, _interval(means), _interval(epitope_means))
 

@@ -240,25 +240,31 @@ def as_sentence(words: str) -> str:
 # --- Fine-tuning tables in the MultiQC report: trained epitopes, and epitopes not used in training
 
 
-def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
-    before, after = model_names(finetuning)
-    specificity, counts = finetuning.specificity, finetuning.counts
-    shown = [
-        (BEST, BEST, "", RULES[BEST].title.capitalize()),
-        ("sum", BEST, SUM, f"{RULES[BEST].title.capitalize()}, with TCRdist"),
+def _table_columns(before: str, after: str) -> dict[str, tuple[str, str, str]]:
+    """Return key → encoder, rule and title of the table's columns, the best rule first."""
+    best = RULES[BEST].title.capitalize()
+    pairs = [
+        (BEST, BEST, "", best),
+        ("sum", BEST, SUM, f"{best}, with TCRdist"),
         *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES[1:]),
     ]
-    columns = {
-        f"{key}_{when}": (name + added, rule, f"{rule_words}, {when}")
-        for key, rule, added, rule_words in shown
+    paired = {
+        f"{key}_{when}": (name + added, rule, f"{title}, {when}")
+        for key, rule, added, title in pairs
         for when, name in (("before", before), ("after", after))
     }
-    alone = {
+    untrained = {
         "genes": (FLOOR, FLOOR_RULE, "V and J genes"),
         "tcrdist": (TCRDIST, BEST, "TCRdist"),
     }
-    first = [f"{BEST}_before", f"{BEST}_after"]
-    columns = {**{key: columns[key] for key in first}, **alone, **columns}
+    first = {key: paired.pop(key) for key in (f"{BEST}_before", f"{BEST}_after")}
+    return {**first, **untrained, **paired}
+
+
+def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
+    before, after = model_names(finetuning)
+    specificity, counts = finetuning.specificity, finetuning.counts
+    columns = _table_columns(before, after)
     data = {}
     for test_set, words in TEST_SETS.items():
         set_rows = specificity[specificity["test_set"] == test_set]
@@ -376,11 +382,11 @@ def finetuning_lines(finetuning: Finetuning, titles: Titles) -> list[str]:
         f" (mean of {counted(n_epitopes(finetuning), 'epitope')})",
         f"{'Test receptors':<43}{'Rule':<33}{'before':>7}{'after':>7}",
     ]
-    both, alone = model_names(finetuning), (FLOOR, TCRDIST)
+    both = model_names(finetuning)
     shown = [
         (BEST, both, "", RULES[BEST].title),
-        (FLOOR_RULE, alone[:1], "", "V and J genes alone"),
-        (BEST, alone[1:], "", "contrast, TCRdist alone"),
+        (FLOOR_RULE, (FLOOR,), "", "V and J genes alone"),
+        (BEST, (TCRDIST,), "", "contrast, TCRdist alone"),
         (BEST, both, SUM, "contrast, with TCRdist added"),
         *((rule, both, "", RULES[rule].title) for rule in SHOWN_RULES[1:]),
     ]
