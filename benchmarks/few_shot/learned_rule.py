@@ -6,10 +6,10 @@ The evidence of a receptor for an epitope are log shares (`contrast`) and log de
 at several kernel widths. A logistic regression learns their weights from all epitopes but one, and ranks the
 receptors for the one that is left out. Intervals are over epitopes, drawn again.
 
-With `--tuned`, SCEPTR is also fine-tuned on all epitopes but those of a fold, and scores these. No method is
-tested there on receptors that trained.
+In the table `tuned`, SCEPTR is fine-tuned on all epitopes but those of a fold, and is evidence for these. No
+method is tested there on receptors that trained.
 
-    python benchmarks/few_shot/learned_rule.py vdjdb_full_2023-06-01.txt.gz --tuned --json learned_rule.json
+    python benchmarks/few_shot/learned_rule.py vdjdb_full_2023-06-01.txt.gz --json learned_rule.json
 """
 
 import sys
@@ -59,6 +59,7 @@ RULES = ("SCEPTR", "TCRdist", "SCEPTR + TCRdist")  # by contrast, without learni
 CHAINS = tuple(name for name in DISTANCES if name.startswith(("SCEPTR", "TCRdist")))
 WIDTHS = (1.0, 2.0, 3.0)  # of kernels, in those of the benchmark; the first is the benchmark's own
 TUNED = "SCEPTR, fine-tuned on other epitopes"
+PARTS = ("rules", "tuned")
 C = 0.01  # inverse of the regularisation of the regression
 
 
@@ -70,7 +71,7 @@ def parse_args(argv=None):
     parser.add_argument("--positives", type=int, default=100, help="receptors left to test, at least")
     parser.add_argument("--negatives", type=int, default=150, help="receptors of a class that a split trains")
     parser.add_argument("--resamples", type=int, default=2000, help="of the epitopes, for intervals")
-    parser.add_argument("--tuned", action="store_true", help="fine-tune too")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="tables to measure")
     parser.add_argument("--folds", type=int, default=2, help="of epitopes, for fine-tuning")
     parser.add_argument("--steps", type=int, help="of fine-tuning; by default those of the preset")
     parser.add_argument("--per-epitope", type=int, default=200, help="receptors that fine-tuning learns from")
@@ -249,6 +250,21 @@ def method_rows(rows: list[dict]) -> list[dict]:
     return list(methods.values())
 
 
+def plain(
+    labelled: LabelledReceptors, planned: list[Splits], kernels: dict[str, Kernels], args
+) -> Iterator[dict]:
+    """Yield rows of methods without fine-tuning, at each k."""
+    for k in args.k:
+        at_k = [split for split in planned if split.k == k]
+        evidence: dict[str, list[Evidence]] = {split.epitope: [] for split in at_k}
+        for number in range(args.splits):
+            for epitope, part in collect(kernels, WIDTHS, labelled, at_k, number):
+                evidence[epitope].append(part)
+        aurocs = {title: contrast(title, evidence) for title in RULES}
+        aurocs |= {title: learned(names, evidence, args) for title, names in LEARNED.items()}
+        yield from rows_of_table(k, aurocs, args)
+
+
 # --- Fine-tuning on other epitopes
 
 
@@ -280,8 +296,8 @@ def trained_vectors(
 
 def fine_tuned(
     labelled: LabelledReceptors, planned: list[Splits], kernels: dict[str, Kernels], args
-) -> list[dict]:
-    """Return the AUROC by contrast of vectors that were fine-tuned on the epitopes of the other folds."""
+) -> Iterator[dict]:
+    """Yield rows of methods, with vectors that were fine-tuned on the epitopes of the other folds."""
     epitopes = sorted({split.epitope for split in planned})
     folds = [epitopes[number :: args.folds] for number in range(args.folds)]
     tcrdist = encoders.load("tcrdist")
@@ -293,21 +309,20 @@ def fine_tuned(
             title: Kernels(encoder, labelled, kernels["SCEPTR"].rows) for title, encoder in tuned.items()
         }
         trained.append((parts, rows))
-    table: list[dict] = []
+    base = {title: kernels[title] for title in CHAINS}
     for k in args.k:
         at_k = [split for split in planned if split.k == k]
-        aurocs: dict[str, list[float]] = {}
+        evidence: dict[str, list[Evidence]] = {}
         for fold, (parts, rows) in zip(folds, trained, strict=True):
-            both = {title: kernels[title] for title in RULES} | parts
-            evidence: dict[str, list[Evidence]] = {}
             for number in range(args.splits):
-                for epitope, part in collect(both, WIDTHS[:1], labelled, at_k, number, rows):
+                for epitope, part in collect(base | parts, WIDTHS, labelled, at_k, number, rows):
                     if epitope in fold:
                         evidence.setdefault(epitope, []).append(part)
-            for title in both:
-                aurocs.setdefault(title, []).extend(contrast(title, evidence))
-        table += rows_of_table(k, {title: np.array(values) for title, values in aurocs.items()}, args)
-    return table
+        titles = (*RULES, TUNED, f"{TUNED}, + TCRdist")
+        aurocs = {title: contrast(title, evidence) for title in titles}
+        for name, used in (("learned: three widths", CHAINS), ("learned, with fine-tuned", (*CHAINS, TUNED))):
+            aurocs[name] = learned(column_names(used, WIDTHS, ["share"]), evidence, args)
+        yield from rows_of_table(k, aurocs, args)
 
 
 # --- The run
@@ -328,30 +343,15 @@ def main(argv=None):
     table = results.Table(
         k="", method="", auroc=".3f", difference="+.3f", low="+.3f", high="+.3f", better="", epitopes=""
     )
-    figures = {"splits": args.splits, "rules": table.rows, "epitopes": [], "fine_tuned": []}
-    figures |= {"by_method": [], "fine_tuned_by_method": []}
-    for k in args.k:
-        at_k = [split for split in planned if split.k == k]
-        evidence: dict[str, list[Evidence]] = {split.epitope: [] for split in at_k}
-        for number in range(args.splits):
-            for epitope, part in collect(kernels, WIDTHS, labelled, at_k, number):
-                evidence[epitope].append(part)
-        aurocs = {title: contrast(title, evidence) for title in RULES}
-        aurocs |= {title: learned(names, evidence, args) for title, names in LEARNED.items()}
-        for row in rows_of_table(k, aurocs, args):
+    figures: dict = {"splits": args.splits}
+    parts = {"rules": plain, "tuned": fine_tuned}
+    for name in args.only:
+        figures[name] = []
+        for row in parts[name](labelled, planned, kernels, args):
             table.add(**row)
-        figures["epitopes"] += [
-            {"k": k, "epitope": epitope, **{title: values[place] for title, values in aurocs.items()}}
-            for place, epitope in enumerate(evidence)
-        ]
-        figures["by_method"] = method_rows(table.rows)
-        results.write(args, figures, ["scikit-learn"])
-    if args.tuned:
-        figures["fine_tuned"] = fine_tuned(labelled, planned, kernels, args)
-        figures["fine_tuned_by_method"] = method_rows(figures["fine_tuned"])
-        for row in figures["fine_tuned"]:
-            print(*row.values())
-    results.write(args, figures, ["scikit-learn", "torch", "lightning"])
+            figures[name].append(row)
+            figures[f"{name}_by_method"] = method_rows(figures[name])
+            results.write(args, figures, ["scikit-learn", "torch", "lightning"])
 
 
 if __name__ == "__main__":
