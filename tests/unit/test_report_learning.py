@@ -104,12 +104,13 @@ def test_changes_are_said_by_test_set_and_rule():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words"), [(0.05, 0.15, "better"), (-0.01, 0.02, "no better"), (-0.2, -0.1, "worse")]
+    ("low", "high", "words"),
+    [(0.05, 0.15, "better"), (0.0, 0.02, "no gain is shown"), (-0.2, -0.1, "worse")],
 )
 def test_the_interval_decides_for_which_epitopes_fine_tuning_pays(low, high, words):
-    trained, unlabelled, best, *_ = finetuning.conclusions(measured(low=low, high=high))
-    assert trained == f"{words} for the trained epitopes after fine-tuning"
-    assert unlabelled == "worse for epitopes not used in training after fine-tuning"
+    trained, unlabelled, best = finetuning.conclusions(measured(low=low, high=high))
+    assert trained == f"trained epitopes: {words}"
+    assert unlabelled == "epitopes not used in training: worse"
     assert best == (
         "by contrast with the other epitopes, the best rule: 0.800 before, 0.900 after fine-tuning; +0.100,"
         f" 95 % interval {low:+.3f} to {high:+.3f} over 7 test studies, better for 2 of 2 epitopes"
@@ -129,14 +130,14 @@ def test_results_of_older_versions_have_no_interval():
 
 
 def test_what_needs_no_training_stands_beside_it():
-    assert finetuning.conclusions(measured())[3:] == [
+    assert finetuning.details(measured())[:2] == [
         "without training: V and J gene names alone 0.850, TCRdist alone 0.810",
         "with TCRdist added, 0.820 before and 0.930 after",
     ]
-    assert finetuning.conclusions(measured(after=0.7, floor=0.75))[-1] == (
+    assert finetuning.details(measured(after=0.7, floor=0.75))[2] == (
         "nothing after fine-tuning is better than sceptr with TCRdist added (0.820)"
     )
-    assert finetuning.conclusions(measured(floor=0.95))[-1] == (
+    assert finetuning.details(measured(floor=0.95))[2] == (
         "nothing after fine-tuning is better than V and J gene names (0.950)"
     )
 
@@ -145,7 +146,7 @@ def test_a_rule_that_gains_much_is_compared_with_the_best_rule_before():
     table = measured(after=0.82)
     rows = table.specificity["encoder"].isin(["sceptr", "own"]) & (table.specificity["rule"] != "contrast")
     table.specificity.loc[rows, "auroc"] -= 0.1
-    assert finetuning.details(table)[:2] == [
+    assert finetuning.details(table)[-2:] == [
         f"by {rule}, up from 0.700 to 0.720, not above 0.800 by the best rule without fine-tuning"
         for rule in ("nearest neighbour", "average distance")
     ]
@@ -162,8 +163,8 @@ def test_unseen_epitopes_are_compared_split_by_split():
     assert d["se"] == pytest.approx(np.std([-0.01, 0, 0.01, 0.02], ddof=1) / 2)
     assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
     assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
-    sentence, flattered = finetuning.details(measured())[-4:-2]
-    assert "by average distance" in finetuning.details(measured())[-1]
+    *_, first, sentence, flattered = finetuning.unseen_changes(measured())
+    assert "by contrast" in first
     assert sentence.startswith(
         "2 epitopes not used in training, by nearest neighbour, k = 5, all receptors: "
     )
@@ -174,8 +175,8 @@ def test_unseen_epitopes_are_compared_split_by_split():
 def test_no_unseen_epitope_makes_no_table():
     without = finetuning.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
     assert len(finetuning.finetuning_sections(without, Titles())) == 1
-    assert len(finetuning.conclusions(without)) == 4
-    assert len(finetuning.details(without)) == 2
+    assert len(finetuning.conclusions(without)) == 2
+    assert finetuning.unseen_changes(without) == []
 
 
 def test_the_table_begins_with_the_best_rule_and_what_needs_no_training():
@@ -186,7 +187,7 @@ def test_the_table_begins_with_the_best_rule_and_what_needs_no_training():
     ]  # fmt: skip
     assert list(row.values())[1:7] == pytest.approx([0.8, 0.9, 0.85, 0.81, 0.82, 0.93])
     assert list(table["headers"]) == list(row)
-    assert table["description"].startswith("<strong>Better for the trained epitopes after fine-tuning.")
+    assert table["description"].startswith("<strong>Trained epitopes: better.")
 
 
 def test_the_terminal_shows_the_best_rule_first_and_the_verdict():
@@ -200,7 +201,7 @@ def test_the_terminal_shows_the_best_rule_first_and_the_verdict():
         "nearest neighbour                  0.800  0.900",
         "average distance                   0.800  0.900",
     ]
-    assert lines[20] == "Note: better for the trained epitopes after fine-tuning"
+    assert lines[20] == "Note: trained epitopes: better"
     unmeasured = [line[76:].split() for line in lines if line.startswith("below 80 % identity")]
     assert unmeasured == [["-", "-"], ["-"], ["-"], ["-", "-"], ["-", "-"], ["-", "-"]]
 

@@ -70,13 +70,13 @@ def changes(finetuning: Finetuning) -> list[str]:
 
 
 def conclusions(finetuning: Finetuning) -> list[str]:
-    """Return sentences: for which epitopes fine-tuning pays by the best rule, beside untrained methods."""
-    return [*_advice(finetuning), *_best_rule(finetuning), *_without_training(finetuning)]
+    """Return sentences: for which epitopes fine-tuning pays, and the change by the best rule."""
+    return [*_advice(finetuning), *_best_rule(finetuning)]
 
 
 def details(finetuning: Finetuning) -> list[str]:
-    """Return sentences: the change by further rules, and for epitopes not used in training."""
-    return [*_further_rules(finetuning), *_unseen(finetuning)]
+    """Return sentences: what needs no training, and the change by further rules."""
+    return [*_without_training(finetuning), *_further_rules(finetuning)]
 
 
 def _best_rule(finetuning: Finetuning) -> list[str]:
@@ -130,15 +130,15 @@ def _further_rules(finetuning: Finetuning) -> list[str]:
     return sentences
 
 
-def _unseen(finetuning: Finetuning) -> list[str]:
-    """Return the change for epitopes that were not trained, at the largest k."""
+def unseen_changes(finetuning: Finetuning) -> list[str]:
+    """Return the change for epitopes that were not trained, at the largest k, by the two best rules."""
     return [
         f"{counted(row.n_epitopes, 'epitope')} not used in training, by {RULES[row.rule].title},"
         f" k = {row.k}, {UNSEEN_SETS[row.test_set]}:"
         f" {_moved(row.before, row.after)}, {row.difference:+.3f} ± {row.se:.3f} (standard error),"
         f" better in {row.n_better:,} of {counted(row.n_splits, 'split')}"
         for row in tables.named_rows(unseen_differences(finetuning))
-        if row.epitope == "mean" and row.last
+        if row.epitope == "mean" and row.last and row.rule in SHOWN_RULES[:2]
     ]
 
 
@@ -146,7 +146,7 @@ def _advice(finetuning: Finetuning) -> list[str]:
     """Return for which epitopes the model is better after fine-tuning: those of training, and all others."""
     gain, words = finetuning.counts.get("gain"), []
     if gain is not None:
-        words.append(("the trained epitopes", gain["low"] > 0, gain["high"] < 0))
+        words.append(("trained epitopes", gain["low"] > 0, gain["high"] < 0))
     rows = unseen_differences(finetuning)
     if len(rows):
         fair = rows[rows["last"] & (rows["epitope"] == "mean") & (rows["test_set"] == schema.NOT_TRAINED)]
@@ -160,7 +160,7 @@ def _advice(finetuning: Finetuning) -> list[str]:
                 )
             )
     return [
-        f"{'better' if better else 'worse' if worse else 'no better'} for {epitopes} after fine-tuning"
+        f"{epitopes}: {'better' if better else 'worse' if worse else 'no gain is shown'}"
         for epitopes, better, worse in words
     ]
 
@@ -333,8 +333,9 @@ def unseen_table(finetuning: Finetuning) -> dict:
     return section(
         "airrvec_finetuning_unseen",
         "Epitopes not used in training",
-        "Few-shot prediction before and after fine-tuning, on the same splits; single epitopes at the largest"
-        " k, their mean at every k. All receptors, as in the paper, include training and validation receptors"
+        "".join(f"{escaped(as_sentence(words))}<br>" for words in unseen_changes(finetuning))
+        + "Few-shot prediction before and after fine-tuning, on the same splits; single epitopes at the"
+        " largest k, their mean at every k. All receptors, as in the paper, include training and validation receptors"
         " of other epitopes: the model was trained on them, which can raise its AUROC. The rows without"
         " training receptors exclude them. All splits are in <code>models/finetune/unseen.tsv</code>.",
         "table",
@@ -396,4 +397,5 @@ def finetuning_lines(finetuning: Finetuning, titles: Titles) -> list[str]:
             lines.append(
                 f"{words:<43}{rule_words:<33}" + "".join(f"{format_auroc(value):>7}" for value in values)
             )
-    return [*lines, *(f"Note: {sentence}" for sentence in (*conclusions(finetuning), *details(finetuning)))]
+    sentences = (*conclusions(finetuning), *details(finetuning), *unseen_changes(finetuning))
+    return [*lines, *(f"Note: {sentence}" for sentence in sentences)]
