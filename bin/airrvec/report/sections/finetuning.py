@@ -337,7 +337,7 @@ def unseen_table(finetuning: Finetuning) -> dict:
         + "Few-shot prediction before and after fine-tuning, on the same splits; single epitopes at the"
         " largest k, their mean at every k. All receptors, as in the paper, include training and validation"
         " receptors of other epitopes: the model was trained on them, which can raise its AUROC. The rows"
-        " without training receptors exclude them. All splits are in <code>models/finetune/unseen.tsv</code>.",
+        " without training receptors exclude them. All splits: <code>models/finetune/unseen.tsv</code>.",
         "table",
         data,
         headers={
