@@ -187,6 +187,8 @@ def test_the_table_begins_with_the_best_rule_and_what_needs_no_training():
     ]  # fmt: skip
     assert list(row.values())[1:7] == pytest.approx([0.8, 0.9, 0.85, 0.81, 0.82, 0.93])
     assert list(table["headers"]) == list(row)
+    assert next(iter(table["data"])) == "mean, all test receptors"
+    assert [table["data"][f"{name}, all test receptors"]["n"] for name in ("mean", "B")] == [30, 20]
     assert table["description"].startswith("<strong>Trained epitopes: better.")
 
 

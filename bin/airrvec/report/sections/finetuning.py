@@ -242,10 +242,9 @@ def as_sentence(words: str) -> str:
 
 def _table_columns(before: str, after: str) -> dict[str, tuple[str, str, str]]:
     """Return key → encoder, rule and title of the table's columns, the best rule first."""
-    best = RULES[BEST].title.capitalize()
     pairs = [
-        (BEST, BEST, "", best),
-        ("sum", BEST, SUM, f"{best}, with TCRdist"),
+        (BEST, BEST, "", "Contrast"),
+        ("sum", BEST, SUM, "With TCRdist"),
         *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES[1:]),
     ]
     paired = {
@@ -255,7 +254,7 @@ def _table_columns(before: str, after: str) -> dict[str, tuple[str, str, str]]:
     }
     untrained = {
         "genes": (FLOOR, FLOOR_RULE, "V and J genes"),
-        "tcrdist": (TCRDIST, BEST, "TCRdist"),
+        "tcrdist": (TCRDIST, BEST, "TCRdist alone"),
     }
     first = {key: paired.pop(key) for key in (f"{BEST}_before", f"{BEST}_after")}
     return {**first, **untrained, **paired}
@@ -272,9 +271,11 @@ def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
             epitope_rows = set_rows[set_rows["epitope"] == epitope]
             values = epitope_rows.set_index(["encoder", "rule"])["auroc"]
             row = {key: values.get((name, rule)) for key, (name, rule, _) in columns.items()}
-            n = epitope_rows["n_positive"].iloc[0]
+            # MultiQC moves rows without a value in the first column to the end.
+            members = epitope_rows if epitope != "mean" else set_rows
+            n = members.drop_duplicates("epitope")["n_positive"].sum()
             data[f"{escaped(epitope)}, {words}"] = {
-                "n": None if pd.isna(n) else int(n),
+                "n": int(n),
                 **{key: None if pd.isna(value) else float(value) for key, value in row.items()},
             }
     parts, left_out = counts["receptors"], counts["left_out"]
