@@ -75,7 +75,7 @@ def test_measurements_are_published_and_reported(learnt):
         pd.testing.assert_frame_equal(as_text, pd.read_parquet(folder / f"{name}.parquet"), check_dtype=False)
     specificity = pd.read_parquet(folder / "specificity.parquet")
     assert list(specificity["encoder"].unique()) == [
-        "v_j_genes", "tiny_own", "tiny_own+tcrdist", "tuned", "tuned+tcrdist",
+        "v_j_genes", "tcrdist", "tiny_own", "tiny_own+tcrdist", "tuned", "tuned+tcrdist",
     ]  # fmt: skip
     mean = specificity.query("rule == 'contrast' and test_set == 'all' and epitope == 'mean'")
     for value in mean["auroc"]:
