@@ -4,7 +4,7 @@
 from functools import reduce
 from pathlib import Path
 
-from airrvec.core import database, schema, script, settings, tables
+from airrvec.core import database, identity, schema, script, settings, tables
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.pages import check_pages
 from airrvec.model.tokens import shards
@@ -27,7 +27,7 @@ def parse_args(argv=None):
 
 
 def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.DuckDBPyRelation:
-    """Return each receptor of the files once, its genes, and the number of samples with its clonotype."""
+    """Return each receptor of the files once, with the number of samples that contain its clonotype."""
     columns = ", ".join(schema.RECEPTORS.names)
     occurrences = reduce(
         duckdb.DuckDBPyRelation.union,
@@ -45,8 +45,7 @@ def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.
     # A receptor may be in several parts of a sample.
     n_samples = occurrences.aggregate("clonotype_id, count(DISTINCT sample) AS n_samples")
     receptors = occurrences.project(columns).distinct().set_alias("receptors")
-    genes = ", ".join(f"split_part({call}, '*', 1) AS {gene}" for gene, call in schema.GENES.items())
-    return receptors.join(n_samples.set_alias("counted"), "clonotype_id").project(f"*, {genes}")
+    return receptors.join(n_samples.set_alias("counted"), "clonotype_id")
 
 
 def first_of_clonotypes(receptors: pa.Table, before: str | None) -> np.ndarray:
@@ -68,10 +67,10 @@ def main(argv=None):
         tables.writer(path, schema.COLLECTED_RECEPTORS) as receptors,
     ):
         distinct = collected(connection, args.receptors, args.labelled)
-        columns = distinct.project(", ".join(schema.COLLECTED_RECEPTORS.names))
+        columns = distinct.project(", ".join((*schema.RECEPTORS.names, "n_samples")))
         in_order = columns.order("clonotype_id, receptor_id")
         for number, shard in enumerate(shards(in_order.to_arrow_reader(BATCH), args.shard_tokens)):
-            shard = shard.cast(schema.COLLECTED_RECEPTORS)
+            shard = identity.with_genes(shard).cast(schema.COLLECTED_RECEPTORS)
             receptors.write_table(shard)
             to_embed = shard.select(schema.RECEPTORS.names)
             tables.write(to_embed, args.outdir / "shards" / f"shard{args.part}_{number:04d}.parquet")

@@ -160,7 +160,7 @@ def test_collected_receptors_are_distinct_sorted_and_unchanged(script, samples, 
     assert collected.select(schema.RECEPTORS.names).to_pylist() == [every[receptor] for receptor in ids]
     rows = collected.to_pylist()
     assert ("TRBV2*01", "TRBV2") in {(row["trb_v_call"], row["trb_v_gene"]) for row in rows}
-    for gene, call in schema.GENES.items():
+    for gene, call in schema.ALPHA_BETA.genes.items():
         assert [row[gene] for row in rows] == [row[call] and row[call].split("*")[0] for row in rows]
     pair = receptor_id("homosapiens", *ALPHA, *BETA)
     assert every[pair]["tra_junction_aa"] == collected["tra_junction_aa"][ids.index(pair)].as_py()

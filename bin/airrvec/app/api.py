@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from airrvec.app import frames, memory
 from airrvec.app.memory import Cells, Frame, Paths, Tables
-from airrvec.core import schema
+from airrvec.core import identity, schema
 from airrvec.core.errors import InputError, kind, require_at_least_one, require_choice
 from airrvec.core.runtime import chosen_threads
 from airrvec.core.settings import SETTINGS
@@ -133,10 +133,7 @@ def _sources(path: Paths, format: str | None, column_map: ColumnMap | None, spec
 def _frame(result: Normalised) -> pd.DataFrame:
     """Return the cells of a table with their receptors, and their genes without alleles."""
     table = cell_tables.join_receptors(result.cells, result.receptors.take(_rows(result)))
-    for name, call in schema.GENES.items():
-        if name not in table.column_names:
-            table = table.append_column(name, pc.replace_substring_regex(table[call], r"\*.*", ""))
-    return frames.from_table(table)
+    return frames.from_table(identity.with_genes(table))
 
 
 @overload

@@ -55,6 +55,13 @@ def _without_alleles(keys: pa.Array) -> pa.Array:
     return digests(encoded.dictionary).take(encoded.indices)
 
 
+def with_genes(receptors: pa.Table, lineage: schema.Lineage = schema.ALPHA_BETA) -> pa.Table:
+    """Return receptors with the columns of their genes, which are the calls without alleles, at the end."""
+    for gene, call in lineage.genes.items():
+        receptors = receptors.append_column(gene, pc.replace_substring_regex(receptors[call], _ALLELE, ""))
+    return receptors
+
+
 def receptors_table(
     fields: pa.Table, pairing: pa.Array, lineage: schema.Lineage = schema.ALPHA_BETA
 ) -> pa.Table:

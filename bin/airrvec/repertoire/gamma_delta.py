@@ -8,7 +8,7 @@ recombination, so that their number of neighbours by chance is unknown: the radi
 from collections.abc import Iterator
 from pathlib import Path
 
-from airrvec.core import schema, tables
+from airrvec.core import identity, schema, tables
 from airrvec.core.chains import chain_classes, receptor_names
 from airrvec.core.progress import step
 from airrvec.encoders.tcrdist import Tcrdist
@@ -41,9 +41,8 @@ def read_receptors(cells: list[Path]) -> pa.Table:
     cells : list of Path
         `airrvec.core.schema.GAMMA_DELTA_CELLS` of each sample.
     """
-    columns = [
-        name for name in schema.GAMMA_DELTA_RECEPTORS.names if name not in ("chain_pairing", "n_samples")
-    ]
+    counted_here = ("chain_pairing", "n_samples", *LINEAGE.genes)
+    columns = [name for name in schema.GAMMA_DELTA_RECEPTORS.names if name not in counted_here]
     parts = [tables.read(path, ["sample_id", *columns]) for path in cells]
     carried = pa.concat_tables(
         [schema.GAMMA_DELTA_CELLS.empty_table().select(["sample_id", *columns]), *parts]
@@ -55,7 +54,8 @@ def read_receptors(cells: list[Path]) -> pa.Table:
     words = dict(zip(LINEAGE.chains, (schema.SINGLE_PAIR, schema.ORPHAN_VJ, schema.ORPHAN_VDJ), strict=True))
     pairing = [words[chains] for chains in chain_classes(receptors, LINEAGE)]
     receptors = receptors.append_column("chain_pairing", pa.array(pairing, pa.string()))
-    receptors = receptors.append_column("n_samples", n_samples).select(schema.GAMMA_DELTA_RECEPTORS.names)
+    receptors = identity.with_genes(receptors.append_column("n_samples", n_samples), LINEAGE)
+    receptors = receptors.select(schema.GAMMA_DELTA_RECEPTORS.names)
     order = [("clonotype_id", "ascending"), ("receptor_id", "ascending")]
     return receptors.sort_by(order).cast(schema.GAMMA_DELTA_RECEPTORS)
 

@@ -14,7 +14,15 @@ from airrvec.core.schema.shared import (
     SAMPLE_ID,
     SPECIES_COLUMN,
 )
-from airrvec.core.schema.words import CHAIN_FIELDS, GENES, KEPT_FIELDS, LABELS, RECEPTOR_FIELDS, raw, strings
+from airrvec.core.schema.words import (
+    ALPHA_BETA,
+    CHAIN_FIELDS,
+    KEPT_FIELDS,
+    LABELS,
+    RECEPTOR_FIELDS,
+    raw,
+    strings,
+)
 
 import pyarrow as pa
 
@@ -50,11 +58,13 @@ COLLECTED_RECEPTORS = published(
     int32("n_samples", "Number of samples with this clonotype. 0 if only the labelled table has it."),
     *(
         string(gene, f"`{call}` without its allele", null="no such chain, or unknown")
-        for gene, call in GENES.items()
+        for gene, call in ALPHA_BETA.genes.items()
     ),
 )
 # Receptors of a part of a run, which are not counted yet.
-RECEPTORS = pa.schema(column for column in COLLECTED_RECEPTORS if column.name not in ("n_samples", *GENES))
+RECEPTORS = pa.schema(
+    column for column in COLLECTED_RECEPTORS if column.name not in ("n_samples", *ALPHA_BETA.genes)
+)
 
 SECOND_ALPHA = tuple(
     string(

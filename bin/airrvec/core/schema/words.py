@@ -36,6 +36,11 @@ class Lineage:
         """The fields that identify a receptor, e.g. ``tra_v_call``."""
         return tuple(field(locus, name) for locus in self.loci for name in CHAIN_FIELDS)
 
+    @property
+    def genes(self) -> dict[str, str]:
+        """The columns of genes without alleles → the calls that they come from."""
+        return {field(locus, f"{s}_gene"): field(locus, f"{s}_call") for locus in self.loci for s in "vj"}
+
     def second(self, name: str) -> str:
         """Return the column of a field of a cell's second VJ chain, e.g. ``tra_2_v_call``."""
         return f"{self.loci[0].lower()}_2_{name}"
@@ -125,10 +130,6 @@ CHAIN_PAIRINGS = (
 def field(locus: str, name: str) -> str:
     """Return the column of a chain's field in ``receptors``, e.g. ``tra_v_call``."""
     return f"{locus.lower()}_{name}"
-
-
-# Gene without allele → the call that it comes from.
-GENES = {field(locus, f"{s}_gene"): field(locus, f"{s}_call") for locus in LOCI for s in "vj"}
 
 
 def raw(name: str) -> str:

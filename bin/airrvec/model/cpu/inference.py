@@ -59,9 +59,9 @@ class Network:
         """
         n, t, _ = tokens.shape
         b = -(-n // kernels.LANES) * kernels.LANES
-        by_place = np.zeros((t, b, 4), np.uint8)
-        by_place[:, :n] = tokens.swapaxes(0, 1)
-        x = self.embedding.forward(by_place.reshape(t * b, 4))  # (d, columns)
+        placed = np.zeros((t, b, 4), np.uint8)
+        placed[:, :n] = tokens.swapaxes(0, 1)
+        x = self.embedding.forward(placed.reshape(t * b, 4))  # (d, columns)
         *all_but_last, last = self.layers
         for layer in all_but_last:
             layer.forward(x, b, t)
