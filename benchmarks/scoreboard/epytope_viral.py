@@ -7,9 +7,8 @@ ePytope-TCR's viral test: epitopes ranked for each receptor, and receptors ranke
         --labelled vdjdb_full_2023-06-01.txt.gz --json viral.json
 
 References are those of a VDJdb table. Receptors of the test that are references are then removed. The tools'
-scores are read from the outputs of manuscript/Figure_viral.ipynb. They are of two tables of receptors,
-01_beam-t_clones.csv and 02_covid_dextramer_clones.csv: without both in --tables, the test is another one, and
-the tools are not compared with our score.
+scores are read from the outputs of manuscript/Figure_viral.ipynb. They are of both of `TABLES`: with one
+alone in --tables, the test is another one, and the tools are not compared with our score.
 """
 
 import ast
@@ -41,6 +40,7 @@ COLUMNS = {
     "trb_j_call": "IR_VDJ_1_j_call",
     "trb_junction_aa": "IR_VDJ_1_junction_aa",
 }
+TABLES = ["01_beam-t_clones.csv", "02_covid_dextramer_clones.csv"]  # in tcr_benchmark/data
 ALPHA, BETA = COLUMNS["tra_junction_aa"], COLUMNS["trb_junction_aa"]
 LENGTH, MOST_RESIDUES, MIN_RECEPTORS = 9, 19, 5  # of an epitope, of a CDR3, of an epitope: the test's filters
 NOT_PREDICTED = 0.5  # the test's AUROC for an epitope that a tool does not know
@@ -51,7 +51,7 @@ def parse_args(argv=None):
     parser = results.Parser(__file__, __doc__)
     parser.add_argument("checkout", type=Path, help="folder of the benchmark's repository")
     parser.add_argument("--labelled", type=Path, required=True, help="a VDJdb export")
-    parser.add_argument("--tables", nargs="+", default=["01_beam-t_clones.csv"], help="in tcr_benchmark/data")
+    parser.add_argument("--tables", nargs="+", default=TABLES, help="in tcr_benchmark/data")
     parser.add_argument("--exclude-references", default=SETTINGS["exclude_references"].default)
     return parser.parse_args(argv)
 
