@@ -73,6 +73,13 @@ def donor_hla(figures: dict) -> None:
     assert figures["all"]["typings"] == figures["full"]["typings"] == 1
 
 
+def public_splits(figures: dict) -> None:
+    assert [row["split"] for row in figures["measures"]] == ["time", "study"]
+    assert all(0 <= row["ap"] <= 1 and row["ap_low"] <= row["ap_high"] for row in figures["measures"])
+    assert len(figures["claims"]) == 2 * 3 * 3
+    assert all(row["calls"] >= row["false"] >= row["background"] for row in figures["claims"])
+
+
 def annotation_peers(figures: dict) -> None:
     values = {(row["method"], row["fold"], row["measure"]): row["value"] for row in figures["figures"]}
     methods = {method for method, *_ in values}
@@ -262,6 +269,10 @@ ENTRIES = {
     ),
     "annotation/donor_hla.py": Entry(
         "--labelled VDJDB --folds 1 --background 1000 --test-background 100", donor_hla
+    ),
+    "annotation/public_splits.py": Entry(
+        "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",
+        public_splits,
     ),
     "annotation_peers/annotation_peers.py": Entry(
         "--labelled VDJDB --folds 1 --draws 10 --methods airrvec tcrdist exact"
