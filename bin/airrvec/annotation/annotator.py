@@ -188,6 +188,7 @@ _COLUMNS_OF = {
     "evidence_alpha": ("alpha",),
     "evidence_beta": ("beta",),
     "evidence_genes": ("alpha_genes", "beta_genes"),
+    "evidence_classifier": ("classifier",),
 }
 
 

@@ -3,14 +3,16 @@ Evidence for the epitopes that a receptor may have.
 
 All receptors are compared by SCEPTR's vectors. Receptors whose best share exceeds the background's 80th
 percentile are rescored: for their five likeliest epitopes there is the share of each epitope in the density
-by TCRdist, in that by either chain alone among all references with this chain, and the likelihood of the V
-and J genes. Numbers are natural logarithms; greater is more likely.
+by TCRdist, in that by either chain alone among all references with this chain, the likelihood of the V and J
+genes, and the score of a linear classifier. Numbers are natural logarithms; greater is more likely.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from airrvec.annotation import linear_classifier
+from airrvec.annotation.linear_classifier import LinearClassifier
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
@@ -282,6 +284,13 @@ class Sources:
         distances = Tcrdist().distances(taken, taken)[np.triu_indices(len(sample), 1)]
         return max(KERNEL_IN_SPREADS * float(distances.std()), LEAST_KERNEL)
 
+    @cached_property
+    def classifier(self) -> LinearClassifier:
+        """Linear classifier by the candidate epitopes of the references."""
+        labels = sparse.csr_array(self.reference.labels[:, self.candidates])
+        background = on_chains(self.contrast, self.chains)
+        return linear_classifier.fit(self.chains, self.reference.receptors, labels, background)
+
     def without(self, rows: np.ndarray, studies: set[str] | None) -> "Sources":
         """
         Return the sources without some references.
@@ -320,9 +329,9 @@ QUERIES = 2048  # queries whose TCRdist to all references is in memory at once
 
 # Names of the evidence by chain class, in the order of the columns of `Evidence.measures`.
 NAMES = {
-    "paired": ("sceptr", "tcrdist", "alpha", "beta", "alpha_genes", "beta_genes"),
-    "alpha": ("sceptr", "tcrdist", "alpha_genes"),
-    "beta": ("sceptr", "tcrdist", "beta_genes"),
+    "paired": ("sceptr", "tcrdist", "alpha", "beta", "alpha_genes", "beta_genes", "classifier"),
+    "alpha": ("sceptr", "tcrdist", "alpha_genes", "classifier"),
+    "beta": ("sceptr", "tcrdist", "beta_genes", "classifier"),
 }
 
 
@@ -415,6 +424,7 @@ def rescore(sources: Sources, receptors: pa.Table, first: Candidates, threshold:
     for chains in ("alpha", "beta"):
         if set(CHAIN_LOCI[chains]) <= set(loci):
             measures[f"{chains}_genes"] = _gene_ratios(sources, receptors, CHAIN_LOCI[chains][0])
+    measures["classifier"] = sources.classifier.score(receptors)
     values = np.stack([measures[name] for name in NAMES[sources.chains]], axis=-1)
     likely = np.argsort(-(measures["sceptr"] + measures["tcrdist"]), axis=1, kind="stable")[:, :N_EPITOPES]
     place = np.repeat(np.arange(len(rows)), likely.shape[1])

@@ -23,10 +23,10 @@ _EVIDENCE = tuple(
     float64(
         f"evidence_{name}",
         "How much this evidence (SCEPTR's share, TCRdist's share, the α chain alone, the β chain alone, V"
-        " and J genes) raises the score above that of a background receptor",
+        " and J genes, the linear classifier) raises the score above that of a background receptor",
         null="no such evidence",
     )
-    for name in ("sceptr", "tcrdist", "alpha", "beta", "genes")
+    for name in ("sceptr", "tcrdist", "alpha", "beta", "genes", "classifier")
 )
 EVIDENCE = tuple(column.name for column in _EVIDENCE)
 

@@ -134,6 +134,7 @@ EVIDENCE = {
     "evidence_alpha": "α chain",
     "evidence_beta": "β chain",
     "evidence_genes": "V, J genes",
+    "evidence_classifier": "linear classifier",
 }
 
 
