@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Call the epitopes of the receptors of each sample, with probability and false discovery rate."""
 
+import difflib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+N_NEAR = 3  # epitopes that are named where the reference lacks one
 _CELL_COLUMNS = ("sample_id", "cell_id", "abundance", "count_unit")
 
 
@@ -42,7 +45,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--reference", type=Path, required=True, help="folder written by calibrate_annotation.py"
     )
-    settings.add(parser, "annotation_fdr", "annotate_innate")
+    settings.add(parser, "annotation_fdr", "annotate_innate", "epitopes")
     script.add_options(parser, "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -64,7 +67,9 @@ def main(argv=None):
         (_rows(receptors, sample_cells), donor) for sample_cells, donor in zip(cells, donors, strict=True)
     ]
     reasons = annotator_file.load_reasons(args.reference)
-    search = Search(receptors, partial(_annotator, args), innate=args.annotate_innate, reasons=reasons)
+    epitopes = _epitopes(args)
+    annotators = partial(_annotator, args, epitopes)
+    search = Search(receptors, annotators, innate=args.annotate_innate, reasons=reasons)
     _warn(search.not_calibrated())
     results = search.run(samples, _counted(_vectors(args, receptors), len(receptors)))
     for sample, sample_cells, donor, calls in zip(args.sample, cells, donors, results, strict=True):
@@ -72,7 +77,7 @@ def main(argv=None):
             groups = calls.rate(args.annotation_fdr)
         about = {"hla": hla.typing_text(donor), "groups": groups}
         with step(f"table of {sample}"):
-            _write(sample, sample_cells, calls, about, args)
+            _write(sample, sample_cells, calls, about, schema.annotation_with(epitopes), args)
     script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
 
 
@@ -115,7 +120,30 @@ def _donors(args) -> list[hla.Alleles]:
         raise InputError(f"--hla: {error}") from error
 
 
-def _annotator(args, species: str, chains: str):
+def _epitopes(args) -> tuple[str, ...]:
+    """
+    Return the epitopes of ``--epitopes``.
+
+    Raises
+    ------
+    InputError
+        If no reference has one of them.
+    """
+    from airrvec.annotation import annotator_file
+
+    epitopes = tuple(dict.fromkeys(word.strip() for word in (args.epitopes or "").split(",") if word.strip()))
+    known = annotator_file.load_epitopes(args.reference) if epitopes else []
+    for epitope in epitopes:
+        if epitope not in known:
+            near = difflib.get_close_matches(epitope, known, n=N_NEAR, cutoff=0)
+            raise InputError(
+                f"--epitopes: the reference has no receptor of {epitope}",
+                fix=f"Its nearest epitopes are {', '.join(near)}" if near else None,
+            )
+    return epitopes
+
+
+def _annotator(args, epitopes: tuple[str, ...], species: str, chains: str):
     """Return the annotator of a species and class of chains, or None if there is none."""
     from airrvec.annotation import annotator_file
 
@@ -123,7 +151,8 @@ def _annotator(args, species: str, chains: str):
     if not path.exists():
         return None
     model = _encoder(args.model).loaded.vector_model
-    return annotator_file.load(path, partial(_embed, args.model), model, threads=args.threads)
+    loaded = annotator_file.load(path, partial(_embed, args.model), model, threads=args.threads)
+    return replace(loaded, epitopes=epitopes)
 
 
 def _embed(model: str, receptors: pa.Table, **options) -> np.ndarray:
@@ -138,11 +167,11 @@ def _encoder(model: str):
     return Sceptr(model)
 
 
-def _write(sample: str, cells: pa.Table, calls, about: dict, args) -> None:
+def _write(sample: str, cells: pa.Table, calls, about: dict, columns: pa.Schema, args) -> None:
     """Write the call of each cell of a sample, and counts for the report."""
     ids = calls.search.receptors["receptor_id"].take(pa.array(calls.rows)).combine_chunks()
     place = pc.index_in(cells["receptor_id"], ids).to_numpy()
-    with table_parts.writer_of_both(args.outdir / sample, schema.ANNOTATION) as append:
+    with table_parts.writer_of_both(args.outdir / sample, columns) as append:
         for start in range(0, max(len(cells), 1), tables.BATCH):
             part = cells.slice(start, tables.BATCH)
             table = pa.Table.from_pandas(
@@ -150,7 +179,10 @@ def _write(sample: str, cells: pa.Table, calls, about: dict, args) -> None:
             )
             for name in _CELL_COLUMNS:
                 table = table.append_column(name, part[name])
-            append(table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION))
+            for name in columns.names:
+                if name not in table.column_names:  # no class of the sample has references
+                    table = table.append_column(name, pa.nulls(len(part), pa.float64()))
+            append(table.select(columns.names).cast(columns))
     abundance = np.zeros(len(ids), np.int64)
     np.add.at(abundance, place, pc.fill_null(cells["abundance"], 0).to_numpy())
     unit = next(iter(pc.unique(cells["count_unit"]).to_pylist()), schema.COUNT_UNITS[0])

@@ -4,7 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 
-from airrvec.annotation import annotator_file
+from airrvec.annotation import annotator_file, scorer
 from airrvec.core import schema, tables
 from airrvec.core.chains import receptor_names
 from airrvec.encoders.sceptr import Sceptr
@@ -273,3 +273,34 @@ def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report
         first = row["evidence"].replace("\N{NO-BREAK SPACE}", " ").split("&#44;")[0]
         strongest = first.rpartition(" ")[0]  # before "strong" or "some"
         assert strongest == max(weights, key=weights.get)
+
+
+def test_chosen_epitopes_are_scored_for_every_receptor(spiked, tmp_path):
+    given = [f"--{what}={spiked}/sample.{what}.parquet" for what in ("cells", "receptors")]
+    given += ["--sample", "x", "--reference", str(spiked / "reference"), "--outdir", str(tmp_path)]
+    annotate_receptors.main([*given, "--epitopes", "two,one"])
+    table = tables.read(tmp_path / "x.parquet")
+    assert table.column_names == [*schema.ANNOTATION.names, "score_two", "score_one"]
+    before = tables.read(spiked / "x.parquet")
+    assert table.select(before.column_names).equals(before)  # nothing else changes
+    frame = table.to_pandas()
+    assert frame[["score_one", "score_two"]].notna().to_numpy().all()
+    rescored = frame["score"] > scorer.NOT_RESCORED / 2
+    assert rescored.sum() > 100
+    for epitope in ("one", "two"):
+        best = frame[rescored & (frame["best_epitope"] == epitope)]
+        assert len(best) > 20
+        np.testing.assert_allclose(best[f"score_{epitope}"], best["score"], rtol=1e-9)
+    number = frame["receptor_id"].str.extract(r"variant.*(\d{4})$")[0].dropna().astype(int)
+    difference = (frame["score_one"] - frame["score_two"]).loc[number.index]
+    assert ((difference > 0) == (number % 2 == 0)).all()
+
+
+def test_an_unknown_epitope_is_refused_with_near_names(spiked, tmp_path, capsys):
+    given = [f"--{what}={spiked}/sample.{what}.parquet" for what in ("cells", "receptors")]
+    given += ["--sample", "x", "--reference", str(spiked / "reference"), "--outdir", str(tmp_path)]
+    with pytest.raises(SystemExit):
+        annotate_receptors.main([*given, "--epitopes", "one,tow"])
+    error = capsys.readouterr().err
+    assert "--epitopes: the reference has no receptor of tow. Its nearest epitopes are two, one." in error
+    assert not (tmp_path / "x.parquet").exists()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 from airrvec.annotation import evidence
-from airrvec.annotation.evidence import CHUNK, N_REPORTED, Sources
+from airrvec.annotation.evidence import CHUNK, N_REPORTED, Candidates, Sources
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
 from airrvec.annotation.scorer import Calibration, CalibrationScores, Scorer
 from airrvec.core import chains, hla, schema
@@ -119,6 +119,8 @@ class Hits:
         rescored.
     distances, rows : ndarray of float32 and int32, shape (n, N_REPORTED)
         The nearest references; -1 where there is none.
+    chosen : ndarray of float64, shape (n, n_chosen)
+        Scores of the chosen epitopes (`Annotator.epitopes`); NaN for one that is no candidate.
     """
 
     epitope: np.ndarray
@@ -128,15 +130,17 @@ class Hits:
     weights: np.ndarray
     distances: np.ndarray
     rows: np.ndarray
+    chosen: np.ndarray
 
     @classmethod
-    def empty(cls, n: int, n_names: int) -> "Hits":
+    def empty(cls, n: int, n_names: int, n_chosen: int = 0) -> "Hits":
         """Return the hits of ``n`` receptors before the search: no epitope, no reference."""
         epitopes = (np.full(n, -1, np.int32) for _ in range(2))
         scores = (np.full(n, np.nan) for _ in range(2))
         first, second = zip(epitopes, scores, strict=True)
         nearest = np.full((n, N_REPORTED), np.inf, np.float32), np.full((n, N_REPORTED), -1, np.int32)
-        return cls(*first, *second, np.full((n, n_names), np.nan), *nearest)
+        weights, chosen = (np.full((n, width), np.nan) for width in (n_names, n_chosen))
+        return cls(*first, *second, weights, *nearest, chosen)
 
     def put(self, rows: np.ndarray, part: "Hits") -> None:
         """Store the hits of the receptors of these rows."""
@@ -206,11 +210,14 @@ class Annotator:
     scores : CalibrationScores or None
         What `calibration` is fitted to. None if the class cannot be calibrated: nothing is called, but scores
         and nearest references are found.
+    epitopes : tuple of str
+        Epitopes that are scored for every receptor.
     """
 
     sources: Sources
     scorer: Scorer
     scores: CalibrationScores | None
+    epitopes: tuple[str, ...] = ()
 
     @property
     def chains(self) -> str:
@@ -262,7 +269,7 @@ class Annotator:
         float
             Estimated prevalence: the share of receptors that are like the reference receptors.
         """
-        hits = Hits.empty(len(vectors), len(evidence.NAMES[self.chains]))
+        hits = Hits.empty(len(vectors), len(evidence.NAMES[self.chains]), len(self.epitopes))
         for start in range(0, len(vectors), CHUNK):
             part = receptors.slice(start, CHUNK)
             rows = np.arange(len(part))
@@ -295,6 +302,7 @@ class Annotator:
         candidates = self.scorer.candidates(again)
         epitope, score = candidates.best()
         nearest = distances[:, :N_REPORTED], rows[:, :N_REPORTED].astype(np.int32)
+        chosen = self._chosen(receptors, first)
         weights = np.full((len(first), again.measures.shape[1]), np.nan)
         results = []
         for members, allowed in subsets:
@@ -309,8 +317,21 @@ class Annotator:
             weights[members] = np.nan
             weights[again.receptor[used]] = self.scorer.weights_of_evidence(again.measures[used])
             best = epitope.astype(np.int32), score, allowed_best[0].astype(np.int32), allowed_best[1]
-            results.append(Hits(*(values[members] for values in (*best, weights, *nearest))))
+            results.append(Hits(*(values[members] for values in (*best, weights, *nearest, chosen))))
         return results
+
+    def _chosen(self, receptors: pa.Table, first: Candidates) -> np.ndarray:
+        """Return the scores of the chosen epitopes, shape (n, n_chosen)."""
+        scores = np.full((len(first), len(self.epitopes)), np.nan)
+        candidates = self.reference.epitopes["epitope"].to_numpy()[self.sources.candidates]
+        column, place = np.nonzero(np.array(self.epitopes, object)[:, None] == candidates)
+        known = np.flatnonzero(np.isfinite(first.floor)) if len(column) else np.empty(0, np.int64)
+        for start in range(0, len(known), evidence.BLOCK):
+            rows = known[start : start + evidence.BLOCK]
+            measures = evidence.all_measures(self.sources, receptors.take(pa.array(rows)), first.take(rows))
+            values = measures[:, place].reshape(-1, measures.shape[2])
+            scores[np.ix_(rows, column)] = self.scorer.score(values).reshape(len(rows), -1)
+        return scores
 
     def rate(self, hits: Hits, *, fdr: float, allowed: np.ndarray | None = None) -> tuple[Rated, float]:
         """
@@ -347,7 +368,8 @@ class Annotator:
                 **self._evidence(hits),
             }
         )
-        return pd.concat([calls, self._nearest(hits)], axis=1)
+        chosen = pd.DataFrame(hits.chosen, columns=[*map(schema.score_column, self.epitopes)])
+        return pd.concat([calls, self._nearest(hits), chosen], axis=1)
 
     def call_words(self, rated: Rated) -> np.ndarray:
         """Return the column ``call``, shape (n,)."""

@@ -89,6 +89,15 @@ def load_reasons(folder: Path) -> dict[tuple[str, str], str]:
     return {tuple(name.split("_")): reason for name, reason in reasons.items()}
 
 
+def load_epitopes(folder: Path) -> list[str]:
+    """Return the epitopes of all references in a folder, sorted."""
+    epitopes: set[str] = set()
+    for path in folder.glob("*.npz"):
+        with np.load(path, allow_pickle=False) as arrays:
+            epitopes.update(arrays[f"{path.stem.split('_')[-1]}_epitopes_epitope"].tolist())
+    return sorted(epitopes)
+
+
 @step("reading the reference")
 def load(
     path: Path, embed: Callable[[pa.Table], np.ndarray], model: VectorModel, *, threads: int = 1

@@ -413,9 +413,22 @@ def rescore(sources: Sources, receptors: pa.Table, first: Candidates, threshold:
     """
     epitope, score = first.best()
     rows = np.flatnonzero((score >= threshold) & (epitope >= 0))
-    receptors = receptors.take(pa.array(rows))
+    values = all_measures(sources, receptors.take(pa.array(rows)), first.take(rows))
+    kinds = NAMES[sources.chains]
+    shares = sum(values[:, :, kinds.index(name)] for name in ("sceptr", "tcrdist"))
+    likely = np.argsort(-shares, axis=1, kind="stable")[:, :N_EPITOPES]
+    place = np.repeat(np.arange(len(rows)), likely.shape[1])
+    return Evidence(rows[place], sources.candidates[likely.ravel()], values[place, likely.ravel()], first)
+
+
+def all_measures(sources: Sources, receptors: pa.Table, first: Candidates) -> np.ndarray:
+    """
+    Return the evidence for all candidate epitopes of receptors, shape (n, n_candidates, n_names).
+
+    Parameters as of `rescore`; ``first`` has no receptor without neighbours.
+    """
     names = sources.reference.epitopes["epitope"].to_numpy()[sources.candidates]
-    measures = {"sceptr": _dense(first.take(rows), sources.candidates)}
+    measures = {"sceptr": _dense(first, sources.candidates)}
     measures["tcrdist"] = _tcrdist_shares(sources, receptors, measures["sceptr"])
     loci = CHAIN_LOCI[sources.chains]
     if len(loci) > 1:
@@ -425,10 +438,7 @@ def rescore(sources: Sources, receptors: pa.Table, first: Candidates, threshold:
         if set(CHAIN_LOCI[chains]) <= set(loci):
             measures[f"{chains}_genes"] = _gene_ratios(sources, receptors, CHAIN_LOCI[chains][0])
     measures["classifier"] = sources.classifier.score(receptors)
-    values = np.stack([measures[name] for name in NAMES[sources.chains]], axis=-1)
-    likely = np.argsort(-(measures["sceptr"] + measures["tcrdist"]), axis=1, kind="stable")[:, :N_EPITOPES]
-    place = np.repeat(np.arange(len(rows)), likely.shape[1])
-    return Evidence(rows[place], sources.candidates[likely.ravel()], values[place, likely.ravel()], first)
+    return np.stack([measures[name] for name in NAMES[sources.chains]], axis=-1)
 
 
 def _dense(candidates: Candidates, columns: np.ndarray) -> np.ndarray:

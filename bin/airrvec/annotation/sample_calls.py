@@ -109,16 +109,16 @@ class Search:
     def _queries(self, number: int, samples: Sequence) -> Iterator["Query"]:
         """Yield the queries of a group: one of all samples without HLA, and one of each other sample."""
         group_annotator = self.annotators[number]
-        n_names = len(evidence.NAMES[group_annotator.chains])
+        sizes = len(evidence.NAMES[group_annotator.chains]), len(group_annotator.epitopes)
         free = [sample for sample, (_, donor) in enumerate(samples) if not donor]
         if free:
             members = self._members([samples[sample][0] for sample in free])
             rows = np.flatnonzero(members & (self.group == number))
-            yield Query({*free}, rows, Hits.empty(len(rows), n_names))
+            yield Query({*free}, rows, Hits.empty(len(rows), *sizes))
         for sample, (rows, donor) in enumerate(samples):
             if donor:
                 rows = rows[self.group[rows] == number]
-                hits = Hits.empty(len(rows), n_names)
+                hits = Hits.empty(len(rows), *sizes)
                 yield Query({sample}, rows, hits, *_restricted(group_annotator, donor))
 
     def _members(self, rows: list[np.ndarray]) -> np.ndarray:

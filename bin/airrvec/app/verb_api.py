@@ -33,6 +33,7 @@ def annotate(
     annotate_innate: bool = False,
     annotation_references: int = 10,
     exclude_references: str = "10xgenomics",
+    epitopes: str | Sequence[str] | None = None,
     background: str | Path | None = None,
     background_receptors: int = 60_000,
     calibrations: str | Path | None = None,
@@ -63,6 +64,8 @@ def annotate(
         Samples: files, one samplesheet, or what `airrvec.embed` takes.
     reference : path, list of paths, table, dict of tables, or Reference
         Labelled receptors (column ``epitope``), merged if there are several, or a merged reference.
+    epitopes : str or list, optional
+        Epitopes that are scored for every receptor, called or not: ``score_<epitope>``.
     calibrations : str or Path, optional
         Folder of finished calibrations, or ``none``; by default that of the user's cache.
     hla : str
@@ -85,8 +88,8 @@ def annotate(
     Raises
     ------
     InputError
-        If a table cannot be read, no row of the reference has an epitope, a setting is wrong, or a column of
-        ``obs`` is there already.
+        If a table cannot be read, no row of the reference has an epitope or a requested one, a setting is
+        wrong, or a column of ``obs`` is there already.
 
     Examples
     --------

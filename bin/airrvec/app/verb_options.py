@@ -28,7 +28,7 @@ SETTINGS_OF_VERBS: dict[str, tuple[str, ...]] = {
     "embed": ("model", "device", "precision"),
     "annotate": (
         *("model", "annotation_fdr", "annotate_innate", "annotation_references", "exclude_references"),
-        *("background", "background_receptors", "calibrations", "device", "precision", "seed"),
+        *("epitopes", "background", "background_receptors", "calibrations", "device", "precision", "seed"),
     ),
     "reference": (),
     "clones": ("clone_by",),

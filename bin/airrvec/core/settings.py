@@ -212,6 +212,9 @@ SETTINGS = {
         default=10,
         least=1,
     ),
+    "epitopes": Setting(
+        "Epitopes, separated by commas, that are scored for every receptor, called or not: a column of each"
+    ),
     "background": Setting(
         "Background receptors: receptors of another run, a file or folder; if not given, made by OLGA"
     ),

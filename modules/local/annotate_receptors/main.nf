@@ -10,7 +10,7 @@ process ANNOTATE_RECEPTORS {
     path embeddings, stageAs: 'embeddings/*' // [] if another model than the reference's made them
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path reference
-    val settings // map: annotation_fdr, annotate_innate, model_digest
+    val settings // map: annotation_fdr, annotate_innate, epitopes, model_digest
     val library
 
     output:
@@ -28,6 +28,7 @@ process ANNOTATE_RECEPTORS {
         --model ${weights ?: model} ${embeddings ? '--embeddings embeddings' : ''} \\
         ${hla.any() ? "--hla ${typings.join(' ')}" : ''} \\
         --annotation-fdr ${settings.annotation_fdr} ${settings.annotate_innate ? '--annotate-innate' : ''} \\
+        ${settings.epitopes ? "--epitopes '${settings.epitopes}'" : ''} \\
         --threads ${task.cpus} ${ids.collect { id -> "--missing missing/${id}.missing.json" }.join(' ')} \\
         --process ${task.process} --versions versions.yml ${args}
     """

@@ -54,7 +54,7 @@ workflow ANNOTATE {
         embeddings,
         model,
         calibrated,
-        calling,
+        calling + settings.subMap(['epitopes']),
         library.annotate_receptors,
     )
 

@@ -30,7 +30,8 @@ def annotate(work: Work) -> None:
         "annotate_receptors",
         *("--sample", *(sample.name for sample in samples), "--cells", *cells, "--receptors", *receptors),
         *("--hla", *typings) if any(typings) else (),
-        *("--reference", work.folder / "reference", *common, "--outdir", work.results),
+        *("--reference", work.folder / "reference", *common, *work.words("epitopes")),
+        *("--outdir", work.results),
         *_embeddings(work, receptors),
     )
 

@@ -32,6 +32,8 @@ from airrvec.core.schema.annotation import (
     OUTLOOKS,
     POOR_OUTLOOK,
     PRECISION_RECALL,
+    annotation_with,
+    score_column,
 )
 from airrvec.core.schema.benchmark import (
     AUROC,
@@ -287,6 +289,7 @@ __all__ = [
     "Column",
     "Lineage",
     "Table",
+    "annotation_with",
     "described",
     "dimensions",
     "embeddings",
@@ -294,5 +297,6 @@ __all__ = [
     "open_frame",
     "raw",
     "sample_vectors",
+    "score_column",
     "uncertain",
 ]

@@ -1,5 +1,7 @@
 """Schemas of the annotation of samples and of its cross-validation."""
 
+from collections.abc import Sequence
+
 from airrvec.core.schema.published import Column, float32, float64, int64, published, string
 from airrvec.core.schema.shared import (
     ABUNDANCE,
@@ -10,6 +12,8 @@ from airrvec.core.schema.shared import (
     SAMPLE_ID,
     SPECIES_COLUMN,
 )
+
+import pyarrow as pa
 
 # Word of the column ``call`` of a called receptor.
 HAS_CALL = "called"
@@ -167,7 +171,27 @@ ANNOTATION = published(
         " [joined](explanations/clones.md#one-chain) a clone, the clone's"
     ),
     twin=True,
+    further=float64(
+        "score_<epitope>",
+        "With `--epitopes`: score of this epitope, called or not. It equals `score` where this is"
+        " `best_epitope`, and is comparable as `score` is.",
+        null="no vector, or the class of chains has too few references of the epitope",
+    ),
 )
+
+
+def score_column(epitope: str) -> str:
+    """Return the name of the column with the score of a chosen epitope."""
+    return f"score_{epitope}"
+
+
+def annotation_with(epitopes: Sequence[str]) -> pa.Schema:
+    """Return `ANNOTATION` with a column for the score of each chosen epitope."""
+    schema = ANNOTATION
+    for epitope in epitopes:
+        schema = schema.append(pa.field(score_column(epitope), pa.float64()))
+    return schema
+
 
 # Reliability of probabilities in the mixture of labelled and background receptors.
 _PREVALENCE = float64("prevalence", "Share of labelled receptors in the mixture")
