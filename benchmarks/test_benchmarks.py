@@ -80,6 +80,12 @@ def public_splits(figures: dict) -> None:
     assert all(row["calls"] >= row["false"] >= row["background"] for row in figures["claims"])
 
 
+def tuned_evidence(figures: dict) -> None:
+    assert {row["split"] for row in figures["gains"]} == {"time", "study"}
+    assert all(row["low"] <= row["high"] for row in figures["gains"] if row["low"] is not None)
+    assert all(row["gain"] == row["with"] - row["without"] for row in figures["gains"])
+
+
 def annotation_peers(figures: dict) -> None:
     values = {(row["method"], row["fold"], row["measure"]): row["value"] for row in figures["figures"]}
     methods = {method for method, *_ in values}
@@ -273,6 +279,10 @@ ENTRIES = {
     "annotation/public_splits.py": Entry(
         "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",
         public_splits,
+    ),
+    "annotation/tuned_evidence.py": Entry(
+        "--labelled VDJDB --folds 1 --steps 2 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",
+        tuned_evidence,
     ),
     "annotation_peers/annotation_peers.py": Entry(
         "--labelled VDJDB --folds 1 --draws 10 --methods airrvec tcrdist exact"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from airrvec.annotation import scorer
 from airrvec.annotation.evidence import (
     NAMES,
+    Candidates,
     Evidence,
     Sources,
     binds_epitope,
@@ -124,7 +125,8 @@ _NO_QUERIES = pd.DataFrame(
 
 # --- Scorer and calibration of a chain class, fitted so that no receptor is scored by what it trained
 
-RESCORED = 0.2  # share of background receptors that are rescored
+RESCORED = 0.5  # share of background receptors that are rescored
+TRAINED = 0.2  # share that trains: trees that see all do worse where calls are made
 PREVALENCE = 0.1  # share of labelled receptors in training
 MIN_RIGHT = 100  # right epitopes of labelled receptors without which nothing is trained, in any fold
 
@@ -219,10 +221,16 @@ def _evidence_of_background(
     """Return ``threshold``, ``typical`` and ``evidence`` of `Collected`."""
     first = first_candidates(sources, vectors)
     epitope, best = first.best()
-    threshold = float(np.quantile(best, 1 - RESCORED))
+    threshold = _share_exceeded(first, RESCORED)
     evidence = rescore(sources, background, first, threshold)
     likeliest = evidence.epitope == epitope[evidence.receptor]
+    likeliest &= best[evidence.receptor] >= _share_exceeded(first, TRAINED)
     return threshold, np.median(evidence.measures[likeliest], axis=0), evidence
+
+
+def _share_exceeded(background: Candidates, part: float) -> float:
+    """Return the best share that a part of the background receptors exceeds."""
+    return float(np.quantile(background.best()[1], 1 - part))
 
 
 def untrained(sources: Sources, background: pa.Table, vectors: np.ndarray) -> Scorer:
@@ -290,16 +298,19 @@ class _Material:
 
 def _material(collected: Collected, query_fold: np.ndarray, background_fold: np.ndarray) -> _Material:
     parts = []
+    least = _share_exceeded(collected.background.first, TRAINED)
     kept, background = collected.queries["kept"].to_numpy(), collected.background
     for number, evidence in enumerate(collected.fold_evidence):
         row = np.flatnonzero(query_fold == number)[evidence.receptor]
-        used = kept[row]
+        used = kept[row] & (evidence.first.best()[1] >= least)[evidence.receptor]
         right = binds_epitope(collected.labels[row[used]], evidence.epitope[used])
         weight = np.full(used.sum(), PREVALENCE / kept.sum())
         parts.append((query_fold[row[used]], evidence.measures[used], right, weight))
-    n = len(background.receptor)
+    used = (background.first.best()[1] >= least)[background.receptor]
+    n = used.sum()
     weight = np.full(n, (1 - PREVALENCE) / len(background_fold))
-    parts.append((background_fold[background.receptor], background.measures, np.zeros(n, bool), weight))
+    fold = background_fold[background.receptor[used]]
+    parts.append((fold, background.measures[used], np.zeros(n, bool), weight))
     return _Material(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 

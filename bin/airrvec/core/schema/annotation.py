@@ -173,8 +173,8 @@ ANNOTATION = published(
     twin=True,
     further=float64(
         "score_<epitope>",
-        "With `--epitopes`: score of this epitope, called or not. It equals `score` where this is"
-        " `best_epitope`, and is comparable as `score` is.",
+        "With `--epitopes`: score of this epitope with all evidence, called or not, whatever the donor's HLA."
+        " It equals `score` where the epitope is `best_epitope` and `score` is above −60.",
         null="no vector, or the class of chains has too few references of the epitope",
     ),
 )
