@@ -131,7 +131,7 @@ def measured(sources: Sources, part: Part, background: pa.Table, test: pa.Table)
     calibrated = time.process_time()
     annotator = Annotator(left, fitted.scorer, fitted.scores)
     queries = reference.receptors.take(pa.array(part.queries))
-    hits, of_test = (
+    hits, test_hits = (
         annotator.search(receptors, own, [(np.arange(len(own)), None)])[0]
         for receptors, own in ((queries, vectors[part.queries]), (test, test_vectors))
     )
@@ -144,7 +144,7 @@ def measured(sources: Sources, part: Part, background: pa.Table, test: pa.Table)
         binds_epitope(labels, hits.epitope),
         labels @ possible > 0,
         studies.indices[studies.indptr[:-1]].astype(np.int64),
-        of_test.score,
+        test_hits.score,
     )
     done = time.process_time()
     return Trial(calls, annotator.calibration, calibrated - begin, done - calibrated)
@@ -166,8 +166,8 @@ def trials(args, references: dict[str, ReferenceSet], made: pa.Table) -> Iterato
         limits = {"min_references": evidence.MIN_REFERENCES, "threads": args.threads}
         sources = Sources.embedded(args.chains, references, contrast, embed, **limits)
         for split in args.splits:
-            by_study = split_by_study(sources.reference, seed)
-            parts = [split_by_time(sources.reference, args.cut)] if split == "time" else list(by_study)
+            folds = split_by_study(sources.reference, seed)
+            parts = [split_by_time(sources.reference, args.cut)] if split == "time" else list(folds)
             for part in parts[: args.folds]:
                 trial = measured(sources, part, background, test)
                 n, reachable = len(part.queries), int(trial.calls.reachable.sum())
@@ -191,16 +191,16 @@ def drawn_studies(calls: list[Calls], draws: int) -> np.ndarray:
     return times
 
 
-def ranked(by_seed: list[Calls], times: np.ndarray) -> tuple[dict[str, float], dict[str, list[float]]]:
+def ranked(pooled_seeds: list[Calls], times: np.ndarray) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Return the means of `MEASURED` over the seeds, and those of each draw of studies."""
-    rankings = [Ranking(calls, PREVALENCE) for calls in by_seed]
+    rankings = [Ranking(calls, PREVALENCE) for calls in pooled_seeds]
 
     def mean(weights: list[np.ndarray | None]) -> dict[str, float]:
         values = [ranking.measure(weight) for ranking, weight in zip(rankings, weights, strict=True)]
         return {name: float(np.mean([value[name] for value in values])) for name in MEASURED}
 
-    drawn = [mean([row[calls.study] for calls in by_seed]) for row in times]
-    return mean([None] * len(by_seed)), {name: [row[name] for row in drawn] for name in MEASURED}
+    drawn = [mean([row[calls.study] for calls in pooled_seeds]) for row in times]
+    return mean([None] * len(pooled_seeds)), {name: [row[name] for row in drawn] for name in MEASURED}
 
 
 @dataclass
@@ -258,11 +258,11 @@ def mixed(all_trials: list[Trial], times: np.ndarray) -> list[dict[str, Any]]:
 
 def _count(counts: Counts, is_called: np.ndarray, calls: Calls, rows: np.ndarray) -> None:
     """Add the calls of a mixture of labelled receptors, the rows, and then background receptors."""
-    called = rows[is_called[: len(rows)]]
+    chosen = rows[is_called[: len(rows)]]
     counts.background += int(is_called[len(rows) :].sum())
     counts.reachable += int(calls.reachable[rows].sum())
     for array, right in ((counts.wrong, False), (counts.right, True)):
-        np.add.at(array, calls.study[called[calls.right[called] == right]], 1)
+        np.add.at(array, calls.study[chosen[calls.right[chosen] == right]], 1)
 
 
 def differences(after: dict[str, list[float]], before: dict[str, list[float]]) -> dict[str, dict[str, float]]:
@@ -290,16 +290,16 @@ def main(argv=None):
     measures, claims, draws = [], [], {}
     for split in args.splits:
         own = [(seed, trial) for name, seed, trial in done if name == split]
-        by_seed = [
+        pooled_seeds = [
             Calls.pooled([trial.calls for number, trial in own if number == seed])
             for seed in range(args.seeds)
         ]
-        times = drawn_studies(by_seed, args.draws)
-        means, draws[split] = ranked(by_seed, times)
+        times = drawn_studies(pooled_seeds, args.draws)
+        means, draws[split] = ranked(pooled_seeds, times)
         limits = {name: interval(np.array(draws[split][name])[:, None]).ravel() for name in MEASURED}
         row: dict[str, Any] = {
             "split": split,
-            "queries": len(by_seed[0].score),
+            "queries": len(pooled_seeds[0].score),
             "studies": int((times.sum(0) > 0).sum()),
         }
         for name, value in means.items():

@@ -188,9 +188,9 @@ def main(argv=None):
     sources = Sources.embedded("paired", references, contrast, embed, **limits)
     rows = []
     for split in args.splits:
-        by_study = public_splits.split_by_study(sources.reference, 0)
-        by_time = [public_splits.split_by_time(sources.reference, args.cut)]
-        parts = by_time if split == "time" else list(by_study)[: args.folds]
+        folds = public_splits.split_by_study(sources.reference, 0)
+        later = [public_splits.split_by_time(sources.reference, args.cut)]
+        parts = later if split == "time" else list(folds)[: args.folds]
         calls = [compared(sources, part, background, test, args.steps) for part in parts]
         pooled = {name: Calls.pooled([part[name] for part in calls]) for name in ("without", "with")}
         times = public_splits.drawn_studies([pooled["with"]], args.draws)
