@@ -24,7 +24,7 @@ class Cautious(annotator.Annotator):
 
     def search(self, receptors, vectors, asked):
         Cautious.n_receptors += len(receptors)
-        return [Hits.empty(len(rows), 6) for rows, _ in asked]
+        return [Hits.empty(len(rows), 7) for rows, _ in asked]
 
     def rate(self, found, **_):
         n = len(found.score)

@@ -72,3 +72,11 @@ def test_what_cannot_be_read_has_no_features():
     assert np.isfinite(fitted.score(strange)).all()
     none = linear_classifier.fit("beta", known, sparse.csr_array((20, 0)), known)
     assert none.score(strange).shape == (2, 0)
+
+
+def test_no_background_and_no_queries():
+    known = beta(*[("TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"), ("TRBV2", None, "CASSF")] * 10)
+    fitted = linear_classifier.fit("beta", known, labels_of(20), known.slice(0, 0))
+    scores = fitted.score(known)
+    assert (scores.argmax(axis=1) == np.arange(20) % 2).all()
+    assert fitted.score(known.slice(0, 0)).shape == (0, 2)

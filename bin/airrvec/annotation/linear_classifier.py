@@ -174,7 +174,7 @@ def _ends(residues: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     row = np.arange(len(lengths))[:, None, None]
     number = residues[row, np.clip(columns, 0, last)]
     offsets = (np.arange(2)[:, None] * N_PLACES + place) * len(_RESIDUES)
-    return np.where(used & (number >= 0), number + offsets, -1).reshape(len(lengths), -1)
+    return np.where(used & (number >= 0), number + offsets, -1).reshape(len(lengths), 2 * N_PLACES)
 
 
 def _indicator(places: np.ndarray, n_columns: int, scale: float) -> sparse.csr_array:
