@@ -247,7 +247,9 @@ def test_calls_are_written_into_obs(cells, tmp_path):
         DEMO / "other_donors.csv", column_map=json.loads((DEMO / "other_donors.json").read_text())
     )
     frame = airrvec.read(FLU[1]).set_index("cell_id", drop=False)
-    calls = airrvec.annotate(frame, known, **QUICK)
+    calls = airrvec.annotate(frame, known, epitopes=["M1"], **QUICK)
+    called = calls[calls["call"] == "called"]
+    np.testing.assert_allclose(called["score_M1"], called["score"], rtol=1e-9)
     assert calls.index.tolist() == frame.index.tolist()
     assert (calls["call"] == "called").sum() >= 10
     assert set(calls.loc[calls["call"] == "called", "epitope"]) == {"M1"}

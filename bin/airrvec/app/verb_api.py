@@ -71,7 +71,8 @@ def annotate(
     hla : str
         HLA of the donor, such as ``"A*02:01;B*07"``.
     prefix, columns
-        Of AnnData and MuData: prefix and names of the columns of ``obs``; by default `OBS_COLUMNS`.
+        Of AnnData and MuData: prefix and names of the columns of ``obs``; by default `OBS_COLUMNS`, and
+        the scores of ``epitopes``.
     copy : bool
         Of AnnData and MuData: write into a copy and return it.
     outdir : str or Path, optional
@@ -102,7 +103,9 @@ def annotate(
         del arguments[name]
     data = data.copy() if copy and hasattr(data, "obsm") else data  # type: ignore[union-attr]
     cells = memory.cells_of(data)
-    names = {} if cells is None else _new_columns(cells, prefix, columns, overwrite)
+    words = epitopes.split(",") if isinstance(epitopes, str) else epitopes or ()
+    scores = [schema.score_column(word.strip()) for word in words]
+    names = {} if cells is None else _new_columns(cells, prefix, columns, overwrite, scores)
     with (
         reference_paths(reference) as paths,
         done(verbs.annotate, data, reference=paths, **arguments) as made,
@@ -115,10 +118,12 @@ def annotate(
     return data if copy else None
 
 
-def _new_columns(cells: Any, prefix: str, columns: Sequence[str] | None, overwrite: bool) -> dict[str, str]:
-    """Return the column of ``obs`` for each column of the calls."""
-    names = OBS_COLUMNS if columns is None else columns
-    unknown = [name for name in names if name not in schema.ANNOTATION.names]
+def _new_columns(
+    cells: Any, prefix: str, columns: Sequence[str] | None, overwrite: bool, scores: Sequence[str]
+) -> dict[str, str]:
+    """Return the column of ``obs`` for each column of the calls; ``scores``: those of chosen epitopes."""
+    names = (*OBS_COLUMNS, *scores) if columns is None else columns
+    unknown = [name for name in names if name not in (*schema.ANNOTATION.names, *scores)]
     if unknown:
         raise InputError(f"the calls have no column '{unknown[0]}'", fix="`airrvec columns calls` lists them")
     taken = [prefix + name for name in names if prefix + name in cells.obs]
