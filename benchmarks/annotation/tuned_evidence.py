@@ -13,6 +13,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
@@ -37,6 +38,7 @@ from benchmarks.annotation.public_splits import MEASURED, Part
 from benchmarks.common import results
 from benchmarks.common.material import normalised
 from benchmarks.common.peer_measures import Calls, interval
+from benchmarks.common.time_split import CUT
 
 TEMPERATURE = 0.1
 RATE = 1e-3
@@ -49,7 +51,7 @@ def parse_args(argv=None):
     parser = results.Parser(__file__, __doc__)
     parser.add_argument("--labelled", type=Path, required=True, help="a VDJdb export")
     parser.add_argument("--splits", nargs="+", choices=("time", "study"), default=["time", "study"])
-    parser.add_argument("--cut", type=int, default=public_splits.CUT)
+    parser.add_argument("--cut", type=int, default=CUT)
     parser.add_argument("--folds", type=int, default=calibrate.N_FOLDS, help="the first folds alone")
     parser.add_argument("--steps", type=int, default=300, help="of a training")
     parser.add_argument("--contrast", type=int, default=5_000, help="receptors in the densities")
@@ -107,7 +109,7 @@ class Tuned:
         return (tuned / np.linalg.norm(tuned, axis=1, keepdims=True)).astype(np.float32)
 
     def added(self, part: Evidence, receptors: pa.Table) -> Evidence:
-        """Return evidence with the share by tuned vectors as the last kind; NaN for other epitopes never."""
+        """Return evidence with the share by tuned vectors as the last kind."""
         rows, place = np.unique(part.receptor, return_inverse=True)
         queries = self._tuned(inputs(self.sources, receptors.take(pa.array(rows))))
         distances, nearest = neighbours.nearest(queries, self.vectors, evidence.N_NEIGHBOURS)
@@ -159,9 +161,9 @@ def compared(
     studies = reference.studies[part.queries]
     study = studies.indices[studies.indptr[:-1]].astype(np.int64)
     calls = {}
-    for name, material, own in (("without", collected, parts), ("with", with_tuned, added)):
+    for name, material, tested in (("without", collected, parts), ("with", with_tuned, added)):
         fitted = calibrate.train(material)
-        (epitope, score), (_, test_score) = (fitted.scorer.candidates(one).best() for one in own)
+        (epitope, score), (_, test_score) = (fitted.scorer.candidates(one).best() for one in tested)
         right = binds_epitope(labels, epitope)
         calls[name] = Calls(score, right, labels @ possible > 0, study, test_score)
     return calls
@@ -171,7 +173,7 @@ def main(argv=None):
     args = parse_args(argv)
     with TemporaryDirectory() as folder:
         cells, receptors = normalised(args.labelled, Path(folder))
-    options = {"species": "homosapiens", "exclude_references": "10xgenomics"}
+    options: dict[str, Any] = {"species": "homosapiens", "exclude_references": "10xgenomics"}
     references = {
         chains: reference_set.build_reference_set(cells, receptors, chains=chains, **options)
         for chains in COMPARED["paired"]
