@@ -64,6 +64,7 @@ def parse_args(argv=None):
     parser.add_argument("--contrast", type=int, default=5_000, help="receptors in the densities")
     parser.add_argument("--background", type=int, default=25_000, help="receptors that train and calibrate")
     parser.add_argument("--test", type=int, default=20_000, help="receptors that test")
+    parser.add_argument("--reachable", action="store_true", help="mix queries whose epitope has references")
     parser.add_argument("--draws", type=int, default=200, help="of the bootstrap")
     parser.add_argument("--before", type=Path, help="an earlier result file of equal options")
     parser.add_argument("--threads", type=int, default=2)
@@ -231,8 +232,8 @@ class Counts:
         }
 
 
-def mixed(all_trials: list[Trial], times: np.ndarray) -> list[dict[str, Any]]:
-    """Return claimed and observed rates of mixtures of labelled and background receptors."""
+def mixed(all_trials: list[Trial], times: np.ndarray, reachable: bool) -> list[dict[str, Any]]:
+    """Return claimed and observed rates of mixtures of labelled, or reachable, and background receptors."""
     n_studies = times.shape[1]
     counts = {
         (share, claim): Counts(0, np.zeros(n_studies, int), np.zeros(n_studies, int))
@@ -241,10 +242,11 @@ def mixed(all_trials: list[Trial], times: np.ndarray) -> list[dict[str, Any]]:
     }
     for number, trial in enumerate(all_trials):
         calls, rng = trial.calls, np.random.default_rng(number)
+        usable = np.flatnonzero(calls.reachable | (not reachable))
         for share in SHARES:
-            n = min(len(calls.score), int(len(calls.background) * share / (1 - share)))
+            n = min(len(usable), int(len(calls.background) * share / (1 - share)))
             for _ in range(N_MIXTURES):
-                rows = rng.permutation(len(calls.score))[:n]
+                rows = rng.permutation(usable)[:n]
                 background_rows = rng.permutation(len(calls.background))[: int(n * (1 - share) / share)]
                 scores = np.concatenate([calls.score[rows], calls.background[background_rows]])
                 rates = trial.calibration.fdr(scores, trial.calibration.prevalence(scores))
@@ -312,7 +314,9 @@ def main(argv=None):
                 row |= {f"{name}_gain": row[name] - old[name]}
                 row |= {f"{name}_gain_{side}": limit[side] for side in ("low", "high")}
         measures.append(row)
-        claims += [{"split": split, **line} for line in mixed([trial for _, trial in own], times)]
+        claims += [
+            {"split": split, **line} for line in mixed([trial for _, trial in own], times, args.reachable)
+        ]
         print(json.dumps(results.plain(row), indent=1))
     table = results.Table(
         split="", labelled=".0f", claimed=".0f", observed=".3f", low=".3f", high=".3f", calls=",",
