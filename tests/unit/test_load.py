@@ -72,7 +72,7 @@ def test_it_trains_and_is_saved_as_the_folder_of_a_model(receptors, tmp_path):
         ("table.tsv", r"the receptors are a str, and no table\. Read it with airrvec\.read\('table\.tsv'\)"),
         (["CASSF"], r"the receptors are a list, and no table\. Give a DataFrame or a pyarrow\.Table"),
         ({"a": pd.DataFrame()}, "the receptors are a dict, and no table"),
-        (None, "the receptors are a NoneType, and no table"),
+        (None, "the receptors are None, and no table"),
         (np.zeros((3, 64)), "the receptors are a ndarray, and no table"),
         (pd.Series(["CASSF"]), "the receptors are a Series, and no table"),
         (pd.DataFrame({"cdr3": ["CASSF"]}), "has no column tra_junction_aa or trb_junction_aa"),

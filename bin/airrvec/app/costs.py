@@ -40,7 +40,7 @@ COSTS: dict[str, Cost] = {
     "NORMALISE_REFERENCE": Cost(0.7, {"rows of references": 45_000}),
     "COLLECT_RECEPTORS": Cost(0.75, {"receptors": 250_000}),
     "MERGE_REFERENCES": Cost(0.8, {"rows of references": 22_000}),
-    "EMBED_RECEPTORS": Cost(1.4, {"tokens": 320_000}),
+    "EMBED_RECEPTORS": Cost(1.2, {"tokens": 390_000}),
     "MERGE_EMBEDDINGS": Cost(0.8, {"receptors": 450_000}),
     "COUNT_CLONES": Cost(1.2, {"cells": 40_000}),
     "DESCRIBE_SAMPLES": Cost(1.1, {"cells": 230_000}),
@@ -66,7 +66,7 @@ MOST_TESTED = 1_000  # pairs of samples that COMPARE_SAMPLES tests; of more it t
 DRAWN = 1_000  # receptors of a sample in these tests, at most
 MOST_POINTS = 50_000  # of the map
 # Vectors of other dimensions than 64: how many times as many tokens a second.
-FASTER = {16: 3.2, 32: 2.05, 64: 1.0, 128: 0.23}
+FASTER = {16: 3.1, 32: 2.0, 64: 1.0, 128: 0.235}
 
 
 def tokens_at_64_dimensions(tokens: float, dimensions: int) -> float:

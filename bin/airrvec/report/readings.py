@@ -262,7 +262,7 @@ READINGS = {
     "airrvec_finetuning_specificity": Reading(
         "whether contrast, the best rule, rises on held-out studies, beside V and J gene names, TCRdist, and"
         " the sum with TCRdist.",
-        "No gain is shown if its interval holds 0, however much the average distance rises.",
+        "No gain without its interval: one that holds 0 shows none, however much the average distance rises.",
     ),
     "airrvec_finetuning_unseen": Reading(
         "what the model gives for epitopes without labels, by contrast first.",
