@@ -12,7 +12,8 @@ MICRO_AUCS = {"method A": (0.5, 0.625, 0.75), "method B": (1.0, None, 0.25)}
 EPITOPE_RANKS = {"method A": (1.0, 1.5, 2.0), "method B": (3.0, 3.0, 3.0)}
 N_VIRAL = 35  # receptors of the viral test
 N_CHANGED = 6  # receptors of an epitope of the viral test that are no references
-LATEX = r"""\begin{{table}}[ht]
+TABLE = r"\begin{table}[ht]"
+LATEX = r"""{begin}
 \toprule
  & {title} &   &   \\
   & {header} \\
@@ -90,11 +91,14 @@ def _cells() -> list[dict]:
     metrics = " & ".join(["AUC", "APS", "F1-Score", "Rank", "R@1", "R@3"] * 2)
     spread = " & ".join(["0.60±0.25"] * 3 + ["2.00±0.50", "0.30±0.10", "0.70±0.10"])
     means = [
-        rf"\textbf{{MixTCRpred}} & 0.69* & 0.40* & 0.40* & 1.50* & 0.41* & 0.90* & {spread} \\",
+        r"\textbf{MixTCRpred} & 0.69* & 0.40* & 0.40* & 1.50* & 0.41* & 0.90* & " + spread + r" \\",
         rf"ERGO & 0.51 & 0.09 & 0.13 & 7.45 & 0.09 & 0.25 & {spread} \\",
     ]
     tables = [("Full Data", metrics, means), ("High", header, aucs)]
-    texts = [LATEX.format(title=title, header=head, rows="\n".join(rows)) for title, head, rows in tables]
+    texts = [
+        LATEX.format(begin=TABLE, title=title, header=head, rows="\n".join(rows))
+        for title, head, rows in tables
+    ]
     groups = "epitope_groups = " + repr(dict.fromkeys(EPITOPES, "High"))
     cells = [("print()", text) for text in texts] + [(groups, "")]
     count = {"source": ["len(df_data)"], "outputs": [{"data": {"text/plain": [str(N_VIRAL)]}}]}
