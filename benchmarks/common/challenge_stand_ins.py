@@ -13,7 +13,7 @@ EPITOPE_RANKS = {"method A": (1.0, 1.5, 2.0), "method B": (3.0, 3.0, 3.0)}
 N_VIRAL = 35  # receptors of the viral test
 N_CHANGED = 6  # receptors of an epitope of the viral test that are no references
 TABLE = r"\begin{table}[ht]"
-LATEX = r"""{begin}
+_LATEX = r"""{begin}
 \toprule
  & {title} &   &   \\
   & {header} \\
@@ -21,6 +21,11 @@ LATEX = r"""{begin}
 {rows}
 \bottomrule
 """
+
+
+def _latex(title: str, header: str, rows: list[str]) -> str:
+    """Return a table as the notebook prints it."""
+    return _LATEX.format(begin=TABLE, title=title, header=header, rows="\n".join(rows))
 
 
 def immrep22(dash: pd.DataFrame, folder: Path) -> Path:
@@ -95,10 +100,7 @@ def _cells() -> list[dict]:
         rf"ERGO & 0.51 & 0.09 & 0.13 & 7.45 & 0.09 & 0.25 & {spread} \\",
     ]
     tables = [("Full Data", metrics, means), ("High", header, aucs)]
-    texts = [
-        LATEX.format(begin=TABLE, title=title, header=head, rows="\n".join(rows))
-        for title, head, rows in tables
-    ]
+    texts = [_latex(*table) for table in tables]
     groups = "epitope_groups = " + repr(dict.fromkeys(EPITOPES, "High"))
     cells = [("print()", text) for text in texts] + [(groups, "")]
     count = {"source": ["len(df_data)"], "outputs": [{"data": {"text/plain": [str(N_VIRAL)]}}]}
