@@ -52,7 +52,7 @@ def spreadsheet(folder) -> str:
 
 @pytest.mark.parametrize(("args", "hidden"), [(["--help"], False), (["--help", "--show_hidden"], True)])
 def test_help_names_the_parameters_by_group(tmp_path, args, hidden):
-    """Twenty-one, or all."""
+    """Twenty-two, or all."""
     run = run_pipeline(tmp_path, *args)
     assert run.status == 0
     for text in ("Input and output\n", "Embedding\n", "Few-shot benchmark\n", "--labelled ", "[0.1]"):
