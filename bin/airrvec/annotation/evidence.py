@@ -2,9 +2,9 @@
 Evidence for the epitopes that a receptor may have.
 
 All receptors are compared by SCEPTR's vectors. Receptors whose best share exceeds the background's median are
-rescored: for their five likeliest epitopes there is the share of each epitope in the density
-by TCRdist, in that by either chain alone among all references with this chain, the likelihood of the V and J
-genes, and the score of a linear classifier. Numbers are natural logarithms; greater is more likely.
+rescored: for their five likeliest epitopes there is the share of each epitope in the density by TCRdist, in
+that by either chain alone among all references with this chain, the likelihood of the V and J genes, and the
+score of a linear classifier. Numbers are natural logarithms; greater is more likely.
 """
 
 from collections.abc import Callable, Iterator
