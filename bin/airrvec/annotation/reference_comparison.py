@@ -122,7 +122,7 @@ def compare_pairs(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
 
 
 def epitope_counts(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    """Return the references of each epitope, ``before`` and ``after``, by species and epitope."""
+    """Return the references of each epitope by species; 0 where one of both has no pair of it."""
     keys = ["species", "epitope"]
     sizes = {name: pairs.groupby(keys).size() for name, pairs in (("before", before), ("after", after))}
     return pd.DataFrame(sizes).fillna(0).astype(int)

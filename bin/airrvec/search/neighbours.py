@@ -12,13 +12,12 @@ from airrvec.core.errors import InputError, require_choice
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
 from airrvec.core.terminal import print_warning
-from airrvec.model.cpu.kernels import pack_weights
-from airrvec.model.cpu.lanes import COLUMNS, LANES, ROWS, at_most, load, multiply_block, store
+from airrvec.model.cpu.kernels import WIDTH, copy_strip, pack_weights
+from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
 
 import numba
 import numpy as np
 
-WIDTH = COLUMNS * LANES  # references whose products are in registers at once
 NO_REFERENCE = np.float32(1e30)  # product of a place without a reference; no infinity, for fast arithmetic
 LOWER = np.int64(0xFFFFFFFF)  # bits of a key that hold the place
 NOTHING = np.int64(0x7F800000FFFFFFFF)  # key of an infinite distance, to row -1
@@ -68,14 +67,6 @@ def collect(queries, references, start, stop, limits, n_kept, keys, counts):
                                 counts[row], limits[row] = _drop(keys[row], n_kept)
                         below >>= 1
                         lane += 1
-
-
-@_inlined
-def copy_strip(references, column, strip):
-    """Set ``strip``, shape (d + 1, `WIDTH`), to the references from ``column`` on."""
-    for j in range(len(references)):
-        for lane in range(0, WIDTH, LANES):
-            store(strip, j, lane, load(references, j, column + lane))
 
 
 @_compiled

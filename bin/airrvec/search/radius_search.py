@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
+from airrvec.model.cpu.kernels import WIDTH
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
 from airrvec.search import neighbours
-from airrvec.search.neighbours import WIDTH, squared_distance
+from airrvec.search.neighbours import squared_distance
 
 import numba
 import numpy as np

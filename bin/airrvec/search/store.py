@@ -17,9 +17,10 @@ from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
+from airrvec.model.cpu.kernels import WIDTH, copy_strip
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
 from airrvec.search import neighbours
-from airrvec.search.neighbours import WIDTH, Index, build_index, copy_strip, single_cell_index
+from airrvec.search.neighbours import Index, build_index, single_cell_index
 
 import numba
 import numpy as np

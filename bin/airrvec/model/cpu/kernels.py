@@ -92,11 +92,11 @@ def _product_of(weight, bias, x, out, column):
 
 
 @_inlined
-def _copy(x, column, part):
-    """Copy `WIDTH` columns."""
+def copy_strip(x, column, strip):
+    """Set the first rows of ``strip``, as many as ``x`` has, to its `WIDTH` columns from ``column`` on."""
     for j in range(len(x)):
         for lane in range(0, WIDTH, LANES):
-            store(part, j, lane, load(x, j, column + lane))
+            store(strip, j, lane, load(x, j, column + lane))
 
 
 @_compiled
@@ -114,7 +114,7 @@ def linear(weight, bias, x, out):
     """
     part = lines(len(x), WIDTH)
     for column in range(0, x.shape[1], WIDTH):
-        _copy(x, column, part)
+        copy_strip(x, column, part)
         _product(weight, bias, part, out, column)
 
 
@@ -140,9 +140,9 @@ def finish_layer(attended, x, out, norm1, expand, contract, norm2, epsilon):
     hidden = lines(len(expand[1]), WIDTH)
     change = lines(len(out[1]), WIDTH)
     for column in range(0, x.shape[1], WIDTH):
-        _copy(attended, column, part)
+        copy_strip(attended, column, part)
         _product(out[0], out[1], part, change, 0)
-        _copy(x, column, part)
+        copy_strip(x, column, part)
         _add_and_normalise(part, change, norm1, epsilon)
         _product(expand[0], expand[1], part, hidden, 0)
         _rectify(hidden)
@@ -234,24 +234,24 @@ def attention(query, key_value, out, n_heads, n_receptors, length, n_queries):
 @_inlined
 def _sums(x, x_place, y, y_place, out, n_firsts, n_seconds, n_steps):
     """Set vector ``i · n_seconds + j`` of ``out`` to ``Σ x[step, i] · y[step, j]``: `lanes.sums_of_block`."""
-    for column in range(0, n_seconds, SECONDS):
-        many = n_seconds >= SECONDS
-        first = min(column, n_seconds - SECONDS) if many else 0
-        for j in range(first, first + 1 if many else n_seconds):
-            second = (y_place[0] + j * y_place[2], y_place[1], y_place[2])
-            place = (j * LANES, n_seconds * LANES, LANES)
-            if n_firsts == FIRSTS and many:
-                sums_of_block(x, x_place, y, second, out, place, n_steps)
-            elif n_firsts == FIRSTS:
-                sums_of_column(x, x_place, y, second, out, place, n_steps)
-            else:
-                for i in range(n_firsts):
-                    one = (x_place[0] + i * x_place[2], x_place[1], x_place[2])
-                    here = (place[0] + i * place[1], place[1], place[2])
-                    if many:
-                        sums_of_row(x, one, y, second, out, here, n_steps)
-                    else:
-                        sum_of_products(x, one, y, second, out, here, n_steps)
+    many = n_seconds >= SECONDS
+    n_at_once = SECONDS if many else 1
+    for step in range(0, n_seconds, n_at_once):
+        j = min(step, n_seconds - n_at_once)  # the last block may overlap the one before
+        second = (y_place[0] + j * y_place[2], y_place[1], y_place[2])
+        place = (j * LANES, n_seconds * LANES, LANES)
+        if n_firsts == FIRSTS and many:
+            sums_of_block(x, x_place, y, second, out, place, n_steps)
+        elif n_firsts == FIRSTS:
+            sums_of_column(x, x_place, y, second, out, place, n_steps)
+        else:
+            for i in range(n_firsts):
+                one = (x_place[0] + i * x_place[2], x_place[1], x_place[2])
+                here = (place[0] + i * place[1], place[1], place[2])
+                if many:
+                    sums_of_row(x, one, y, second, out, here, n_steps)
+                else:
+                    sum_of_products(x, one, y, second, out, here, n_steps)
 
 
 @_inlined
