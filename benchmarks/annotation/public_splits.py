@@ -29,7 +29,7 @@ runtime.limit_threads(2)
 
 from airrvec.annotation import calibrate, evidence, reference_set
 from airrvec.annotation.annotator import Annotator
-from airrvec.annotation.calibrate import N_FOLDS, study_folds
+from airrvec.annotation.calibrate import N_FOLDS
 from airrvec.annotation.evidence import COMPARED, Sources, binds_epitope
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.scorer import Calibration
@@ -40,6 +40,7 @@ from airrvec.synthetic.synthesis import synthesise
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.annotation.annotation import divided
 from benchmarks.common import results
 from benchmarks.common.material import normalised
 from benchmarks.common.peer_measures import PREVALENCE, Calls, Ranking, interval
@@ -99,14 +100,26 @@ def split_by_time(reference: ReferenceSet, cut: int) -> Part:
 
 
 def split_by_study(reference: ReferenceSet, seed: int) -> Iterator[Part]:
-    """Yield each fold of studies as queries; from the second seed on, sizes vary by a half."""
-    n = len(reference.study_names)
-    fold_of = study_folds(reference, np.random.default_rng(seed).uniform(0.5, 1.5, n) if seed else 1.0)
+    """Yield each fold of studies as queries."""
+    fold_of = divided(reference, seed)
     members = reference.studies @ (fold_of[:, None] == np.arange(N_FOLDS)).astype(np.float32) > 0
     for fold in range(N_FOLDS):
         names = {name for name, own in zip(reference.study_names, fold_of, strict=True) if own == fold}
         queries = np.flatnonzero(members[:, fold] & (members.sum(axis=1) == 1))
         yield Part(np.flatnonzero(members[:, fold]), names, queries)
+
+
+def first_studies(reference: ReferenceSet, queries: np.ndarray) -> np.ndarray:
+    """Return the number of the first study of each query."""
+    studies = reference.studies[queries]
+    return studies.indices[studies.indptr[:-1]].astype(np.int64)
+
+
+def are_reachable(left: Sources, reference: ReferenceSet, queries: np.ndarray) -> np.ndarray:
+    """Return whether an epitope of each query has enough references among those that are left."""
+    possible = np.zeros(len(reference.epitopes), np.float32)
+    possible[left.candidates] = 1
+    return reference.labels[queries] @ possible > 0
 
 
 # --- Trials
@@ -136,15 +149,11 @@ def measured(sources: Sources, part: Part, background: pa.Table, test: pa.Table)
         annotator.search(receptors, own, [(np.arange(len(own)), None)])[0]
         for receptors, own in ((queries, vectors[part.queries]), (test, test_vectors))
     )
-    labels = reference.labels[part.queries]
-    possible = np.zeros(len(reference.epitopes), np.float32)
-    possible[left.candidates] = 1
-    studies = reference.studies[part.queries]
     calls = Calls(
         hits.score,
-        binds_epitope(labels, hits.epitope),
-        labels @ possible > 0,
-        studies.indices[studies.indptr[:-1]].astype(np.int64),
+        binds_epitope(reference.labels[part.queries], hits.epitope),
+        are_reachable(left, reference, part.queries),
+        first_studies(reference, part.queries),
         test_hits.score,
     )
     done = time.process_time()

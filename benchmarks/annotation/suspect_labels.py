@@ -31,11 +31,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.annotation.annotation import divided
+from benchmarks.annotation import public_splits
+from benchmarks.annotation.public_splits import Part
 from benchmarks.common import results
 from benchmarks.common.material import normalised
 from benchmarks.common.peer_measures import MEASURES, Calls, Ranking, bootstrap, interval
-from benchmarks.common.time_split import CUT, pmid
+from benchmarks.common.time_split import CUT
 
 SPECIES = "homosapiens"
 MIXED = 0.1  # share of labelled receptors in the mixtures of claimed rates
@@ -62,25 +63,6 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def times(names: list[str], cut: int) -> np.ndarray:
-    """Return 0 for each later study, 1 for earlier ones, 2 for those of unknown time."""
-    numbers = [pmid(name) for name in names]
-    return np.array([2 if number is None else int(number < cut) for number in numbers])
-
-
-def split_by(sources: Sources, part: np.ndarray, held_out: int, unused: int | None = None):
-    """Return the sources without the held-out (and unused) studies, and the rows and studies of queries."""
-    reference = sources.reference
-    n_parts = part.max() + 1
-    members = reference.studies @ (part[:, None] == np.arange(n_parts)).astype(np.float32) > 0
-    out = np.isin(part, [held_out] if unused is None else [held_out, unused])
-    names = {name for name, is_out in zip(reference.study_names, out, strict=True) if is_out}
-    gone = members[:, held_out] | (members[:, unused] if unused is not None and unused < n_parts else False)
-    queries = np.flatnonzero(members[:, held_out] & (members.sum(axis=1) == 1))
-    first = np.array([reference.studies[[row]].indices[0] for row in queries], int)
-    return sources.without(np.flatnonzero(gone), names), queries, first
-
-
 def fitted_to(left: Sources, background: tuple):
     """Return the collected evidence of the references, and scorer and calibration."""
     collected = calibrate.collect(left, *background)
@@ -99,7 +81,7 @@ def suspect_rows(left: Sources, fitted, together: set[str], reasons: tuple) -> n
     return np.flatnonzero(suspect)
 
 
-def measured(sources: Sources, left: Sources, fit: tuple, queries: np.ndarray, study, test: tuple):
+def measured(sources: Sources, left: Sources, fit: tuple, queries: np.ndarray, test: tuple):
     """Return the calls of the queries, and the false and right calls at each claimed rate in mixtures."""
     reference, vectors = sources.reference, sources.vectors[sources.chains]
     collected, fitted = fit
@@ -110,6 +92,7 @@ def measured(sources: Sources, left: Sources, fit: tuple, queries: np.ndarray, s
     )
     epitope, score = known.best()
     labels = reference.labels[queries]
+    study = public_splits.first_studies(reference, queries)
     calls = Calls(
         score, binds_epitope(labels, epitope), np.ones(len(queries), bool), study, unknown.best()[1]
     )
@@ -131,24 +114,22 @@ def _rates(calls: Calls, calibration) -> list[tuple]:
     return rows
 
 
-def trial(sources: Sources, parts: list[tuple], together: set[str], background, test, args) -> list[dict]:
+def trial(sources: Sources, parts: list[Part], together: set[str], background, test, args) -> list[dict]:
     """Return the measures with each kind of suspect references left out, over all parts of a split."""
     calls: dict[str, list] = {name: [] for name in LEFT_OUT}
     claims: dict[str, list] = {name: [] for name in LEFT_OUT}
     n_left_out = dict.fromkeys(LEFT_OUT, 0)
     for part in parts:
-        left, queries, study = split_by(sources, *part)
+        left, queries = sources.without(part.left_out, part.studies), part.queries
         # The same queries count with and without: those whose epitope has enough references before.
-        possible = np.zeros(len(sources.reference.epitopes), np.float32)
-        possible[left.candidates] = 1
-        reachable = sources.reference.labels[queries] @ possible > 0
+        reachable = public_splits.are_reachable(left, sources.reference, queries)
         whole = fitted_to(left, background)
         for name, reasons in LEFT_OUT.items():
             rows = suspect_rows(left, whole[1], together, reasons)
             n_left_out[name] += len(rows)
             fewer = left.without(rows, None) if len(rows) else left
             fit = fitted_to(fewer, background) if len(rows) else whole
-            epitope_calls, rates = measured(sources, fewer, fit, queries, study, test)
+            epitope_calls, rates = measured(sources, fewer, fit, queries, test)
             calls[name].append(replace(epitope_calls, reachable=reachable))
             claims[name] += rates
             print(f"{name}: {len(rows)} references left out, {len(queries)} queries", flush=True)
@@ -207,11 +188,9 @@ def main(argv=None):
     limits = {"min_references": evidence.MIN_REFERENCES, "threads": args.threads}
     sources = Sources.embedded("paired", references, contrast, embed, **limits)
     background, test = ((part, embed(part)) for part in (background, test))
-    names = sources.reference.study_names
-    fold = divided(sources.reference, 0)
-    splits: dict[str, list[tuple]] = {
-        "time": [(times(names, args.cut), 0, 2)],
-        "studies": [(fold, number) for number in range(args.folds)],
+    splits = {
+        "time": [public_splits.split_by_time(sources.reference, args.cut)],
+        "studies": [*public_splits.split_by_study(sources.reference, 0)][: args.folds],
     }
     rows = []
     for split, parts in splits.items():
