@@ -473,11 +473,12 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
         return shares
     against = reference.take(known)
     contrast = on_chains(sources.contrast.take(pa.array(contrast_rows)), sources.chains)
+    distances_to_known, distances_to_contrast = map(Tcrdist().distances_to, (against.receptors, contrast))
     for start in range(0, len(queries), QUERIES):
         block = queries[start : start + QUERIES]
         query_receptors = receptors.take(pa.array(block))
-        distances, rows = _nearest(Tcrdist().distances(query_receptors, against.receptors))
-        to_contrast, _ = _nearest(Tcrdist().distances(query_receptors, contrast))
+        distances, rows = _nearest(distances_to_known(query_receptors))
+        to_contrast, _ = _nearest(distances_to_contrast(query_receptors))
         candidates = score_neighbours(
             distances, rows, to_contrast, against, min_references=0, kernel=sources.kernel
         )
