@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from airrvec.annotation import linear_classifier
-from airrvec.annotation.linear_classifier import LinearClassifier
+from airrvec.annotation.linear_classifier import Features, LinearClassifier
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
@@ -235,6 +235,8 @@ class Sources:
     min_references : int
         An epitope with fewer references is not a candidate.
     threads : int
+    known_features : Features, optional
+        Features of the references, if they are part of others whose features were read.
     """
 
     chains: str
@@ -245,6 +247,7 @@ class Sources:
     embed: Callable[[pa.Table], np.ndarray] = field(repr=False)
     min_references: int
     threads: int = 1
+    known_features: Features | None = field(default=None, repr=False)
 
     @classmethod
     def embedded(
@@ -288,8 +291,14 @@ class Sources:
     def classifier(self) -> LinearClassifier:
         """Linear classifier by the candidate epitopes of the references."""
         labels = sparse.csr_array(self.reference.labels[:, self.candidates])
-        background = on_chains(self.contrast, self.chains)
-        return linear_classifier.fit(self.chains, self.reference.receptors, labels, background)
+        return linear_classifier.fit(self.features, labels)
+
+    @cached_property
+    def features(self) -> Features:
+        """Features of the references and of the background, for the classifier."""
+        if self.known_features is not None:
+            return self.known_features
+        return Features.read(self.chains, self.reference.receptors, on_chains(self.contrast, self.chains))
 
     def without(self, rows: np.ndarray, studies: set[str] | None) -> "Sources":
         """
@@ -303,11 +312,12 @@ class Sources:
             Studies whose references are left out of all classes. None: single chains are left out if one of
             the ``rows`` has them.
         """
-        references, vectors = {}, {}
+        references, vectors, features = {}, {}, self.features
         for chains, reference in self.references.items():
             if chains == self.chains:
                 kept = np.ones(len(reference), bool)
                 kept[rows] = False
+                features = features.take(np.flatnonzero(kept))
             elif studies is None:
                 left_out = on_chains(self.reference.receptors.take(pa.array(rows)), chains)
                 ids = pa.array(identity.clonotype_ids(left_out.select(schema.RECEPTORS.names)), pa.string())
@@ -317,7 +327,7 @@ class Sources:
                 kept = np.asarray(reference.studies[:, columns].sum(axis=1)).ravel() == 0
             taken = np.flatnonzero(kept)
             references[chains], vectors[chains] = reference.take(taken), self.vectors[chains][taken]
-        return replace(self, references=references, vectors=vectors)
+        return replace(self, references=references, vectors=vectors, known_features=features)
 
 
 # --- Evidence
