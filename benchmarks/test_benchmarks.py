@@ -80,6 +80,17 @@ def public_splits(figures: dict) -> None:
     assert all(row["calls"] >= row["false"] >= row["background"] for row in figures["claims"])
 
 
+def background_size(figures: dict) -> None:
+    rows = figures["sizes"]
+    assert {(row["chains"], row["tail"], row["size"]) for row in rows} == {
+        (chains, tail, size)
+        for chains in ("paired", "beta")
+        for tail in ("counted", "exponential")
+        for size in (300, 600)
+    }
+    assert all(0 <= row["observed"] <= 1 for row in rows if row["observed"] is not None)
+
+
 def tuned_evidence(figures: dict) -> None:
     assert {row["split"] for row in figures["gains"]} == {"time", "study"}
     assert all(row["low"] <= row["high"] for row in figures["gains"] if row["low"] is not None)
@@ -279,6 +290,10 @@ ENTRIES = {
     "annotation/public_splits.py": Entry(
         "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",
         public_splits,
+    ),
+    "annotation/background_size.py": Entry(
+        "--labelled VDJDB --contrast 100 --background 900 --sizes 300 600 --test 200 --samples 3",
+        background_size,
     ),
     "annotation/tuned_evidence.py": Entry(
         "--labelled VDJDB --folds 1 --steps 2 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",

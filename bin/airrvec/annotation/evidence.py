@@ -452,11 +452,15 @@ def all_measures(sources: Sources, receptors: pa.Table, first: Candidates) -> np
 
 
 def _dense(candidates: Candidates, columns: np.ndarray) -> np.ndarray:
-    """Return the scores of some epitopes, shape (n, n_columns), at least `LOWEST`."""
-    table = np.repeat(candidates.floor[:, None], candidates.scores.shape[1], axis=1)
+    """Return the scores of some epitopes, shape (n, n_columns), at least `LOWEST`; ``columns`` ascend."""
+    table = np.repeat(candidates.floor[:, None], len(columns), axis=1)
     row = np.repeat(np.arange(len(candidates)), np.diff(candidates.scores.indptr))
-    table[row, candidates.scores.indices] = candidates.scores.data
-    return np.maximum(table[:, columns], LOWEST)
+    number = np.full(candidates.scores.shape[1], -1)
+    number[columns] = np.arange(len(columns))
+    column = number[candidates.scores.indices]
+    shown = column >= 0
+    table[row[shown], column[shown]] = candidates.scores.data[shown]
+    return np.maximum(table, LOWEST)
 
 
 def _named(reference: ReferenceSet, names: np.ndarray) -> ReferenceSet:

@@ -266,7 +266,8 @@ class Calibration:
         Return the share of background receptors at or above each threshold, above 0; shape (n,).
 
         Above the highest `TAIL` of the scores, where single receptors would decide, the share falls
-        exponentially, by the mean of what they exceed it by (Pickands 1975, Annals of Statistics 3).
+        exponentially, by the mean of what they exceed it by (Pickands 1975, Annals of Statistics 3) and one
+        standard error of it: a share that is taken too small gives false calls.
         """
         share = _share_above(self.background, thresholds)
         n = len(self.background)
@@ -274,7 +275,7 @@ class Calibration:
         if n_tail > n // 10:
             return share
         limit = self.background[-n_tail - 1]
-        excess = (self.background[-n_tail:] - limit).mean()
+        excess = (self.background[-n_tail:] - limit).mean() * (1 + n_tail**-0.5)
         if excess == 0:
             return share
         fallen = np.exp(-np.maximum(thresholds - limit, 0) / excess)

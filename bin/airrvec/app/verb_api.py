@@ -35,7 +35,7 @@ def annotate(
     exclude_references: str = "10xgenomics",
     epitopes: str | Sequence[str] | None = None,
     background: str | Path | None = None,
-    background_receptors: int = 60_000,
+    background_receptors: int = 30_000,
     calibrations: str | Path | None = None,
     hla: str = "",
     device: Device = "auto",

@@ -27,7 +27,7 @@ N_TRIM, C_TRIM = 3, 2
 # References per block; the cost table takes about 300 bytes per reference.
 BLOCK = 4096
 # Queries that a thread takes at once.
-PART = 64
+PART = 256
 
 # min(4, 4 - BLOSUM62) is 4 for all pairs of amino acids except these.
 _CLOSE_PAIRS = {

@@ -249,7 +249,7 @@ def single_cell_index(references: np.ndarray) -> Index:
 
 # --- Nearest neighbours from whole distances, such as those of TCRdist
 
-PART = 64  # rows that one thread sorts at once
+PART = 256  # rows that one thread sorts at once
 
 
 def nearest_of_distances(distances: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
