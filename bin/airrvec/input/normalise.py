@@ -592,5 +592,5 @@ def _receptors(cells: dict, lineage: schema.Lineage) -> tuple[pa.Table, pa.Array
     distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
     junctions = [distinct[schema.field(locus, "junction_aa")] for locus in lineage.loci]
     has_chain = np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
-    words = pa.array(chain_pairing_classes(has_chain.astype(np.int64)), pa.string())
+    words = chain_pairing_classes(has_chain.astype(np.int64))
     return identity.receptors_table(distinct, words, lineage), keys.indices

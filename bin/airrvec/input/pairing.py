@@ -135,7 +135,7 @@ def pair(
         "rows": _distinct(row[index[new]]),
         "chains": chains_of_cells(chains, index, clonotype),
         "input_rows": pa.array(new_row.sum(axis=1)),
-        "chain_pairing": pa.array(chain_pairing_classes(n_chains)[parent], pa.string()),
+        "chain_pairing": chain_pairing_classes(n_chains[parent]),
         "species": chains["species"].take(pa.array(first)),
     }
     used_later = chains.drop_columns([*schema.KEPT_FIELDS, "consensus_count", "functionality"])
@@ -331,7 +331,7 @@ def _take(chains: pa.Table, index: np.ndarray) -> pa.Table:
 
 def _taken(values: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
     """Return values of a column in pieces: the sequences of a large sample exceed one array of strings."""
-    if len(rows) in (rows.null_count, 0) or values.null_count == len(values):  # as most columns of most formats
+    if rows.null_count == len(rows) or values.null_count == len(values):  # most formats lack most fields
         return pa.chunked_array([pa.nulls(len(rows), values.type)])
     text = pa.types.is_string(values.type)
     whole = values.cast(pa.large_string()) if text else values
@@ -340,32 +340,35 @@ def _taken(values: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
     return pa.chunked_array([piece.cast(values.type) for piece in pieces], values.type)
 
 
-def chain_pairing_classes(n_chains: np.ndarray) -> np.ndarray:
+_CLASSES = pa.array(
+    [
+        schema.MULTICHAIN,
+        schema.ORPHAN_VJ,
+        schema.ORPHAN_VDJ,
+        schema.TWO_FULL_CHAINS,
+        schema.EXTRA_VJ,
+        schema.EXTRA_VDJ,
+        schema.SINGLE_PAIR,
+    ]
+)
+
+
+def chain_pairing_classes(n_chains: np.ndarray) -> pa.Array:
     """
     Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,).
 
     Examples
     --------
-    >>> chain_pairing_classes(np.array([[1, 1], [2, 1], [1, 0]])).tolist()
+    >>> chain_pairing_classes(np.array([[1, 1], [2, 1], [1, 0]])).to_pylist()
     ['single pair', 'extra VJ', 'orphan VJ']
     """
     n_vj, n_vdj = n_chains.T
-    return np.select(
-        [
-            (n_vj > 2) | (n_vdj > 2),
-            n_vdj == 0,
-            n_vj == 0,
-            (n_vj == 2) & (n_vdj == 2),
-            n_vj == 2,
-            n_vdj == 2,
-        ],
-        [
-            schema.MULTICHAIN,
-            schema.ORPHAN_VJ,
-            schema.ORPHAN_VDJ,
-            schema.TWO_FULL_CHAINS,
-            schema.EXTRA_VJ,
-            schema.EXTRA_VDJ,
-        ],
-        schema.SINGLE_PAIR,
-    )
+    rules = [  # in the order of the classes; a cell has the first that holds, else the last class
+        (n_vj > 2) | (n_vdj > 2),
+        n_vdj == 0,
+        n_vj == 0,
+        (n_vj == 2) & (n_vdj == 2),
+        n_vj == 2,
+        n_vdj == 2,
+    ]
+    return _CLASSES.take(pa.array(np.select(rules, range(len(rules)), len(rules))))
