@@ -362,7 +362,7 @@ ENTRIES = {
         "--queries 300 --references 200 --threads 1", lambda figures: figures["mean_distance"] > 0
     ),
     "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
-    "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
+    "speed/normalising_speed.py": Entry("DASH --rows 200 --peer-rows 100", has_rows("peers", 3, rows=100)),
     "speed/plans.py": Entry("--run small PLAN TRACE", plans),
     "speed/r_speed.py": Entry(why_not="it needs R with airrvecr and arrow, and the results of a run"),
     "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),

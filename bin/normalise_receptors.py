@@ -96,7 +96,7 @@ def write_normalised(args) -> int:
                 written[path] = stack.enter_context(tables.writer(path, part.schema))
             written[path].write_table(part)
 
-        for part in normaliser.parts(source):
+        for part in reading.prefetch(normaliser.parts(source), ahead=1):
             write(f"{stem}.rejects.parquet", part.rejects)
             if len(part.cells):
                 write(f"{stem}.cells.parquet", part.cells)

@@ -218,9 +218,18 @@ def writer(
 
 
 def parquet_options(table_schema: pa.Schema) -> dict:
-    """Return writer options; floats get no dictionary, as nearly all their values are distinct."""
+    """
+    Return writer options: no dictionary of values that are nearly all distinct.
+
+    Floats get none; ids and junctions give theirs up at 64 kB, where Arrow would fill 1 MB first.
+    """
     words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
-    return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
+    return {
+        "compression": "zstd",
+        "use_dictionary": words,
+        "dictionary_pagesize_limit": 1 << 16,
+        "write_page_checksum": True,
+    }
 
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
