@@ -45,11 +45,16 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
-    """Return ``obs`` with text as categories, which hold missing values in every version of AnnData."""
+def observations(columns: dict[str, pa.ChunkedArray], names: list[str]) -> pd.DataFrame:
+    """
+    Return ``obs`` with text as categories, which hold missing values in every version of AnnData.
+
+    Columns leave the dictionary one by one, so that their memory is free for the next.
+    """
     obs = pd.DataFrame(index=pd.Index(names, dtype=object))
     taken = {"_index"}
-    for name, values in zip(table.column_names, table.columns, strict=True):
+    for name in list(columns):
+        values = columns.pop(name)
         if pa.types.is_string(values.type):
             column = categories(values)
         elif pa.types.is_floating(values.type):
@@ -61,15 +66,19 @@ def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
             column = column if values.null_count else column.to_numpy("int64")
         # A slash opens a group in HDF5, and AnnData reserves _index.
         obs[cells.free_name(name.replace("/", "_"), taken)] = column
+        del values
+        pa.default_memory_pool().release_unused()
     return obs
 
 
 def categories(values: pa.ChunkedArray) -> pd.Categorical:
     """Return text as sorted categories; each text is a Python object once."""
-    words = pc.unique(values).drop_null()
-    words = words.take(pc.sort_indices(words))
-    codes = pc.fill_null(pc.index_in(values, words), -1)
-    return pd.Categorical.from_codes(codes.to_numpy(), words.to_pandas())
+    encoded = values.combine_chunks().dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    place = np.full(len(order) + 1, -1, np.int32)
+    place[order] = np.arange(len(order))
+    codes = place[pc.fill_null(encoded.indices, len(order)).to_numpy()]
+    return pd.Categorical.from_codes(codes, encoded.dictionary.take(pa.array(order)).to_pandas())
 
 
 def read_chains(paths: list[Path], n_cells: list[int]) -> pa.Table:
@@ -153,13 +162,19 @@ def cells_of_samples(
     args: argparse.Namespace, known: Receptors
 ) -> tuple[pd.DataFrame, pa.ChunkedArray, list[int]]:
     """Return ``obs`` and the receptor_id of each cell, and the number of cells of each sample."""
+    columns, names, n_cells = _columns(args, known)
+    receptor_ids = columns["receptor_id"]
+    return observations(columns, names), receptor_ids, n_cells
+
+
+def _columns(args: argparse.Namespace, known: Receptors) -> tuple[dict, list[str], list[int]]:
+    """Return the columns of ``obs``, the name of each cell, and the number of cells of each sample."""
     samples = [tables.read(path) for path in args.cells]
     receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
     description = tables.read(args.description)
-    receptors = known.read_rows(receptor_ids)
-    table = cells.observations(samples, receptors, description)
-    obs = observations(table, description[args.names].to_pylist())
-    return obs, receptor_ids, [len(sample) for sample in samples]
+    table = cells.observations(samples, known.read_rows(receptor_ids), description)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    return columns, description[args.names].to_pylist(), list(map(len, samples))
 
 
 @optional_part("export")
