@@ -51,7 +51,7 @@ def main(argv=None):
 
 
 def read_clusters(members: Path | None) -> pa.Table | None:
-    """Return ``receptor_id``, ``cluster_id`` and the cluster's receptors of all in one; None without a file."""
+    """Return receptors in a cluster: ``receptor_id``, ``cluster_id``, its size ``n``; None without a file."""
     if members is None:
         return None
     table = tables.read_filtered(members, pc.field("cluster_id").is_valid(), ["receptor_id", "cluster_id"])
