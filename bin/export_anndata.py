@@ -81,24 +81,25 @@ def categories(values: pa.ChunkedArray) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, encoded.dictionary.take(pa.array(order)).to_pandas())
 
 
-def read_chains(paths: list[Path], n_cells: list[int]) -> pa.Table:
+def read_chains(paths: list[Path], n_cells: list[int]) -> dict[str, pa.ChunkedArray]:
     """Return the `CHAINS` of several samples; ``cell_row`` counts the cells of all."""
     parts, before = [], 0
     for path, n in zip(paths, n_cells, strict=True):
         chains = tables.read(path, ["cell_row", *CHAINS])
         parts.append(chains.set_column(0, "cell_row", pc.add(chains["cell_row"], before)))
         before += n
-    return pa.concat_tables(parts)
+    table = pa.concat_tables(parts)
+    return dict(zip(table.column_names, table.columns, strict=True))
 
 
-def chain_lists(chains: pa.Table, n_cells: int):
+def chain_lists(chains: dict[str, pa.ChunkedArray], n_cells: int):
     """
     Return the chains of each cell, α before β, as scirpy stores them in ``obsm["airr"]``.
 
     Parameters
     ----------
-    chains : pyarrow.Table
-        `CHAINS`, and ``cell_row``, counted from 1 over all cells.
+    chains : dict
+        Column → `CHAINS`, and ``cell_row``, counted from 1 over all cells. Columns leave it one by one.
     n_cells : int
         Number of cells.
 
@@ -109,12 +110,13 @@ def chain_lists(chains: pa.Table, n_cells: int):
     """
     import awkward as ak
 
-    n_chains = np.bincount(chains["cell_row"].to_numpy() - 1, minlength=n_cells)
-    empty = [name for name in schema.KEPT_FIELDS if chains[name].null_count == len(chains)]
+    rows = chains.pop("cell_row").to_numpy() - 1
+    n_chains = np.bincount(rows, minlength=n_cells)
+    empty = [name for name in schema.KEPT_FIELDS if chains[name].null_count == len(rows)]
     kept = [name for name in CHAINS if name in EXPECTED or name not in empty]
-    fields = {name: ak.from_arrow(chains[name].combine_chunks()) for name in kept}
+    fields = {name: ak.from_arrow(chains.pop(name).combine_chunks()) for name in kept}
     fields["locus"] = ak.drop_none(fields["locus"])
-    fields["productive"] = ak.Array(np.ones(len(chains), bool))
+    fields["productive"] = ak.Array(np.ones(len(rows), bool))
     return ak.unflatten(ak.zip(fields, depth_limit=1), n_chains)
 
 
