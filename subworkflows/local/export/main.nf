@@ -4,8 +4,8 @@ include { DESCRIBE_CELLS  } from '../../../modules/local/describe_cells/main'
 include { EXPORT_AIRR     } from '../../../modules/local/export_airr/main'
 include { EXPORT_ANNDATA  } from '../../../modules/local/export_anndata/main'
 include { EXPORT_SCE      } from '../../../modules/local/export_sce/main'
-include { byName          } from '../files/main'
 include { largerBatches   } from '../batches/main'
+include { byName          } from '../files/main'
 
 workflow EXPORT {
     take:
