@@ -187,7 +187,9 @@ def _flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = None) -> None:
+def write(
+    table: pa.Table, path: str | Path, metadata: dict[str, str] | None = None, *, group: int | None = None
+) -> None:
     """
     Write a table as Parquet.
 
@@ -199,11 +201,13 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
         Destination; appears complete or not at all.
     metadata : dict, optional
         Strings for the file's key-value metadata.
+    group : int, optional
+        Rows of a group: readers of few neighbouring rows skip the other groups. By default 2^20.
     """
     table = table.replace_schema_metadata(metadata)
     table = pa.Table.from_arrays(table.columns, schema=schema.described(table.schema, path))
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, **parquet_options(table.schema))
+        pq.write_table(table, temporary, row_group_size=group, **parquet_options(table.schema))
 
 
 @contextmanager

@@ -417,6 +417,7 @@ def _with_room(pairs, distances, n):
 # --- The search
 
 MOST_CELLS, CELL = 4000, 1000  # cells, and vectors of a cell where there are fewer of them
+SAMPLED = 20  # vectors per cell from which the centres are computed
 MOST_ROWS, LEAST_BLOCKS = 131_072, 8  # vectors of a block, and blocks where there are fewer vectors
 ROW = 8  # blocks of references that are compared with a block of queries in turn
 SEED = 420  # of what changes the time, never the result
@@ -511,7 +512,9 @@ def join(
         return
     longest = max(float(np.einsum("nd,nd->n", part, part).max()) for part in parts)
     radius = min(radius, 2.1 * np.sqrt(longest))  # no pair is farther apart; kernels need a finite radius
-    centres = parts[-1][:: -(-len(parts[-1]) // min(MOST_CELLS, -(-fewest // CELL)))]
+    n_cells = min(MOST_CELLS, -(-fewest // CELL))
+    sample = parts[-1][:: max(1, len(parts[-1]) // (SAMPLED * n_cells))]
+    centres = neighbours.cell_centres(sample, n_cells, seed=SEED, threads=threads)
     bounds = lower_bounds(parts[0], parts[-1], radius, seed=SEED)
     size = min(MOST_ROWS, max(CELL, -(-max(map(len, parts)) // LEAST_BLOCKS)))
     grouped = [_grouped(part, centres, bounds, size, threads) for part in parts]
