@@ -18,6 +18,9 @@ def parse_args(argv=None):
         default=Path("tables"),
         help="folder of <source>.cells.parquet, <source>.receptors_0000.parquet and <source>.qc.json",
     )
+    parser.add_argument(
+        "--same-studies", action="store_true", help="write same_studies, as calibrate_annotation.py does"
+    )
     script.add_options(parser, "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -32,12 +35,10 @@ def main(argv=None):
     print_warning(*(f"WARNING: {sentence}" for sentence in merged.warnings))
     tables.write(merged.cells, args.outdir / "reference.cells.parquet")
     tables.write(merged.receptors, args.outdir / "reference.receptors_0000.parquet")
-    for name, table in (
-        ("merged", merged.pairs),
-        ("conflicts", merged.conflicts),
-        ("sources", merged.sources),
-        ("same_studies", merged.same_studies),
-    ):
+    written = {"merged": merged.pairs, "conflicts": merged.conflicts, "sources": merged.sources}
+    if args.same_studies:
+        written["same_studies"] = merged.same_studies
+    for name, table in written.items():
         tables.write_both(table, args.outdir / name)
     script.write_versions(args, "numpy", "pandas", "pyarrow", "scipy", "tidytcells")
 
