@@ -1,4 +1,4 @@
-"""A reference is normalised, merged and calibrated once: another run takes all of it, with the same results."""
+"""A reference is normalised, merged and calibrated once: later runs take all of it, with the same results."""
 
 import shutil
 from pathlib import Path
