@@ -135,7 +135,7 @@ def _names_and_contents(paths: list[Path], root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): records.sha256(path) for path in paths}
 
 
-def take(folder: Path, key: str, outdir: Path, what: str = CALIBRATION) -> bool:
+def take(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> bool:
     """
     Write kept results; return whether there are any.
 
@@ -149,7 +149,7 @@ def take(folder: Path, key: str, outdir: Path, what: str = CALIBRATION) -> bool:
         From `digest`.
     outdir : Path
         Folder of the results.
-    what : str
+    kind : str
         What they are, for the terminal.
     """
     path = _path(folder, key)
@@ -158,17 +158,17 @@ def take(folder: Path, key: str, outdir: Path, what: str = CALIBRATION) -> bool:
     except FileNotFoundError:
         return False
     except records.DamagedError as problem:
-        _say(what, f"{path} is damaged ({problem}); it is made again")
+        _say(kind, f"{path} is damaged ({problem}); it is made again")
         return False
     except OSError as problem:
-        _say(what, f"{path} cannot be read ({problem.strerror or problem}); it is made again")
+        _say(kind, f"{path} cannot be read ({problem.strerror or problem}); it is made again")
         return False
     with suppress(OSError):  # read-only
         os.utime(path)  # used last now
     for name, content in results.items():
         with tables.atomic_path(outdir / name) as temporary:
             temporary.write_bytes(content)
-    _say(what, f"taken from {path}")
+    _say(kind, f"taken from {path}")
     return True
 
 
@@ -196,7 +196,7 @@ def _is_result(name: str) -> bool:
     return name in _RESULTS or bool(_NORMALISED.fullmatch(name))
 
 
-def keep(folder: Path, key: str, outdir: Path, what: str = CALIBRATION) -> None:
+def keep(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> None:
     """Keep the results that the script has written to ``outdir``; if that fails, only say so."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -207,7 +207,7 @@ def keep(folder: Path, key: str, outdir: Path, what: str = CALIBRATION) -> None:
         _write_sealed(folder, key, outdir, records.noted())
         _delete_oldest(folder)
     except OSError as problem:
-        _say(what, f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
+        _say(kind, f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
 
 
 def _mark(folder: Path) -> None:
@@ -276,5 +276,5 @@ def _path(folder: Path, key: str) -> Path:
     return folder / f"{key}.tar.zst"
 
 
-def _say(what: str, text: str) -> None:
-    print_warning(f"{what}: {text}")
+def _say(kind: str, text: str) -> None:
+    print_warning(f"{kind}: {text}")
