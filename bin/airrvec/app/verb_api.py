@@ -12,6 +12,7 @@ from airrvec.app.results import Clones, Clusters, Comparison, Conditions, Refere
 from airrvec.app.verbs import annotate as verbs
 from airrvec.app.verbs import tables, together
 from airrvec.core import schema
+from airrvec.core.antigens import listed_epitopes
 from airrvec.core.errors import InputError
 
 import pandas as pd
@@ -103,8 +104,7 @@ def annotate(
         del arguments[name]
     data = data.copy() if copy and hasattr(data, "obsm") else data  # type: ignore[union-attr]
     cells = memory.cells_of(data)
-    words = epitopes.split(",") if isinstance(epitopes, str) else epitopes or ()
-    scores = [schema.score_column(word.strip()) for word in words]
+    scores = [schema.score_column(epitope) for epitope in listed_epitopes(epitopes)]
     names = {} if cells is None else _new_columns(cells, prefix, columns, overwrite, scores)
     with (
         reference_paths(reference) as paths,

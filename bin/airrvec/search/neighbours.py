@@ -111,7 +111,9 @@ def _drop(keys, n_kept):
         The greatest product that may still be among the least.
     """
     enough = n_kept + (len(keys) - n_kept) // 4
-    low, high, count = keys.min(), keys.max(), len(keys)
+    low, high, count = keys[0], keys[0], len(keys)
+    for key in keys:
+        low, high = min(low, key), max(high, key)
     while count > enough and low < high:
         middle = (low & high) + ((low ^ high) >> 1)  # their difference may be beyond 63 bits
         below = 0
