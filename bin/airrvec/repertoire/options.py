@@ -189,7 +189,7 @@ def write_groups(args: argparse.Namespace, repertoires, folder: Path) -> None:
                     tables.atomic_path(folder / f"{species}_{group.chains}.npz") as path,
                     path.open("wb") as handle,
                 ):
-                    np.savez(handle, n_background=group.n_background, **group.neighbourhood.arrays())
+                    np.savez(handle, n_background=group.n_background, **group.neighbourhood.arrays())  # type: ignore[arg-type]  # none is called allow_pickle
         except InputError as problem:
             reasons[species] = str(problem)
     about = {"background": background_name(args), "without": reasons}
