@@ -357,6 +357,9 @@ ENTRIES = {
         "REFERENCE --receptors 200 --threads 1 --folder FOLDER/annotated",
         has_rows("samples", 1, receptors=200),
     ),
+    "speed/calibration_speed.py": Entry(
+        "VDJDB --threads 1 --background-receptors 1000", has_rows("calibration", 2, threads=1)
+    ),
     "speed/map_speed.py": Entry("300 --threads 1", has_rows("maps", 1, points=300)),
     "speed/neighbours_speed.py": Entry(
         "--queries 300 --references 200 --threads 1", lambda figures: figures["mean_distance"] > 0
