@@ -81,7 +81,7 @@ def public_splits(figures: dict) -> None:
 
 
 def background_size(figures: dict) -> None:
-    rows = figures["sizes"]
+    rows = [row for part in figures.values() for row in part]
     assert {(row["chains"], row["tail"], row["size"]) for row in rows} == {
         (chains, tail, size)
         for chains in ("paired", "beta")

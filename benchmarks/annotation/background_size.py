@@ -117,7 +117,8 @@ def main(argv=None):
                             observed=false / calls if calls else None,
                             calls=numbers[:, 0].mean(), calls_sd=numbers[:, 0].std(),
                         )  # fmt: skip
-    results.write(args, {"sizes": table.rows}, ["scikit-learn", "numba"])
+    figures = {chains: [row for row in table.rows if row["chains"] == chains] for chains in args.chains}
+    results.write(args, figures, ["scikit-learn", "numba"])
 
 
 if __name__ == "__main__":
