@@ -45,7 +45,9 @@ VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
+# In a new checkout the kernels are compiled while Nextflow starts, which needs one core.
 demo: $(ENV) ## Run the pipeline on small real data; results in results/demo
+	@ls bin/airrvec/search/__pycache__/*.nbi > /dev/null 2>&1 || python containers/kernels.py > /dev/null 2>&1 &
 	$(NEXTFLOW) run . -profile demo --outdir $(RESULTS) -resume
 
 demo-finetune: .venv/.extra-learn ## Run it with supervised contrastive fine-tuning; results in results/demo-finetune

@@ -80,6 +80,17 @@ def public_splits(figures: dict) -> None:
     assert all(row["calls"] >= row["false"] >= row["background"] for row in figures["claims"])
 
 
+def background_size(figures: dict) -> None:
+    rows = [row for part in figures.values() for row in part]
+    assert {(row["chains"], row["tail"], row["size"]) for row in rows} == {
+        (chains, tail, size)
+        for chains in ("paired", "beta")
+        for tail in ("counted", "exponential")
+        for size in (300, 600)
+    }
+    assert all(0 <= row["observed"] <= 1 for row in rows if row["observed"] is not None)
+
+
 def tuned_evidence(figures: dict) -> None:
     assert {row["split"] for row in figures["gains"]} == {"time", "study"}
     assert all(row["low"] <= row["high"] for row in figures["gains"] if row["low"] is not None)
@@ -289,6 +300,10 @@ ENTRIES = {
         "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",
         public_splits,
     ),
+    "annotation/background_size.py": Entry(
+        "--labelled VDJDB --contrast 100 --background 900 --sizes 300 600 --test 200 --samples 3",
+        background_size,
+    ),
     "annotation/tuned_evidence.py": Entry(
         "--labelled VDJDB --folds 1 --steps 2 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",
         tuned_evidence,
@@ -351,12 +366,15 @@ ENTRIES = {
         "REFERENCE --receptors 200 --threads 1 --folder FOLDER/annotated",
         has_rows("samples", 1, receptors=200),
     ),
+    "speed/calibration_speed.py": Entry(
+        "VDJDB --threads 1 --background-receptors 1000", has_rows("calibration", 2, threads=1)
+    ),
     "speed/map_speed.py": Entry("300 --threads 1", has_rows("maps", 1, points=300)),
     "speed/neighbours_speed.py": Entry(
         "--queries 300 --references 200 --threads 1", lambda figures: figures["mean_distance"] > 0
     ),
     "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
-    "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
+    "speed/normalising_speed.py": Entry("DASH --rows 200 --peer-rows 100", has_rows("peers", 3, rows=100)),
     "speed/plans.py": Entry("--run small PLAN TRACE", plans),
     "speed/r_speed.py": Entry(why_not="it needs R with airrvecr and arrow, and the results of a run"),
     "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),

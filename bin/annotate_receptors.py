@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from airrvec.core import hla, runtime, schema, script, settings, table_parts, tables
+from airrvec.core.antigens import listed_epitopes
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
@@ -131,7 +132,7 @@ def _epitopes(args) -> tuple[str, ...]:
     """
     from airrvec.annotation import annotator_file
 
-    epitopes = tuple(dict.fromkeys(word.strip() for word in (args.epitopes or "").split(",") if word.strip()))
+    epitopes = listed_epitopes(args.epitopes)
     known = annotator_file.load_epitopes(args.reference) if epitopes else []
     for epitope in epitopes:
         if epitope not in known:

@@ -5,8 +5,7 @@ import logging
 from functools import partial
 from pathlib import Path
 
-from airrvec.annotation import kept_calibrations
-from airrvec.core import runtime, schema, script, settings, tables
+from airrvec.core import kept_results, runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
@@ -27,13 +26,7 @@ def parse_args(argv=None):
     add_labelled_options(parser, several_species=True)
     settings.add(parser, "model")
     settings.add(parser, "background_receptors", "annotation_references", "annotation_fdr", "annotate_innate")
-    # In the environment, percent-encoded (`kept_calibrations.shared_folder`).
-    settings.add(
-        parser,
-        "calibrations",
-        type=kept_calibrations.folder,
-        default=kept_calibrations.shared_folder(),
-    )
+    kept_results.add_option(parser)
     script.add_options(parser, "background", "seed", "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -47,10 +40,10 @@ def main(argv=None):
     for model in labels.not_recorded:
         logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
     key = args.calibrations and _digest(args)
-    if not key or not kept_calibrations.take(args.calibrations, key, args.outdir):
+    if not key or not kept_results.take(args.calibrations, key, args.outdir):
         _calibrate_all(args, labels)
         if key:
-            kept_calibrations.keep(args.calibrations, key, args.outdir)
+            kept_results.keep(args.calibrations, key, args.outdir)
     script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
 
 
@@ -70,7 +63,7 @@ def _digest(args) -> str:
     )
     options = {name: getattr(args, name) for name in names}
     options["background"] = args.background and args.background.name  # is in the results
-    return kept_calibrations.digest(Path(__file__), weights.model_folder(args.model), inputs, options)
+    return kept_results.digest(Path(__file__), weights.model_folder(args.model), inputs, options)
 
 
 def _calibrate_all(args, labels) -> None:

@@ -13,6 +13,7 @@ from airrvec.repertoire.options import (
     read_repertoires,
 )
 
+import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
@@ -69,18 +70,16 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
     }
     clustered = []
     for group in comparison_groups(args, repertoires, qc["without_background"]):
-        vectors, background, radius = group.vectors, group.background, group.radius
-        neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.threads)
+        neighbourhood = group.neighbourhood
         label = clustering.assign_clusters(neighbourhood.graph, args.cluster_method, seed=args.seed)
-        with step("centres of clusters"):
-            centres = [int(rows[clustering.medoid(vectors[rows])]) for rows in clustering.members(label)]
+        centres = _centres(repertoires, group.rows, clustering.members(label))
         clustered.append(Clustered(group.species, group.chains, group.rows, label, neighbourhood, centres))
         counts = {
             "species": group.species,
             "chains": group.chains,
             "receptors": len(label),
-            "background": len(background),
-            "radius": radius,
+            "background": group.n_background,
+            "radius": neighbourhood.radius,
             "neighbours": float(neighbourhood.degrees.mean()),
             "clustered": int((label >= 0).sum()),
             "clusters": int(label.max() + 1),
@@ -88,6 +87,18 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         qc["groups"].append(counts)
     qc["not_compared"] = len(repertoires.receptors) - sum(len(part.rows) for part in clustered)
     return clustered, qc
+
+
+@step("centres of clusters")
+def _centres(repertoires, rows: np.ndarray, members: list[np.ndarray]) -> list[int]:
+    """Return the position in ``rows`` of the medoid of each cluster; other vectors are not kept."""
+    from airrvec.repertoire import clustering
+
+    if not members:
+        return []
+    vectors = repertoires.vectors(rows[np.concatenate(members)])
+    parts = np.split(vectors, np.cumsum([len(places) for places in members])[:-1])
+    return [int(places[clustering.medoid(part)]) for places, part in zip(members, parts, strict=True)]
 
 
 def _labels(args, repertoires) -> pd.DataFrame:

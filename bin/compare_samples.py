@@ -69,7 +69,6 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
             args.compare_receptors,
             args.compare_permutations,
             args.seed,
-            args.threads,
             args.compare_weights,
         )
         results.append(
@@ -79,7 +78,8 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
                 "sample_vectors": sample_comparison.vectors_table(samples),
             }
         )
-        groups.append({"species": group.species, "chains": group.chains, "radius": group.radius})
+        radius = group.neighbourhood.radius
+        groups.append({"species": group.species, "chains": group.chains, "radius": radius})
     return results, groups
 
 

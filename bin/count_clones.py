@@ -5,6 +5,8 @@ from pathlib import Path
 
 from airrvec.core import database, script, settings, tables
 
+GROUP = 2**14  # rows of the tables sorted by sample that are read at once: few beyond those of a sample
+
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
@@ -28,8 +30,8 @@ def main(argv=None):
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
         made = clones.count_clones(connection, args.cells, args.chains, args.receptors, args.clone_by, labels)
     tables.write(made.clones, args.outdir / "clones.parquet", {"clone_by": made.by})
-    tables.write(made.counts, args.outdir / "counts.parquet")
-    tables.write(made.members, args.outdir / "members.parquet")
+    tables.write(made.counts, args.outdir / "counts.parquet", group=GROUP)
+    tables.write(made.members, args.outdir / "members.parquet", group=GROUP)
     tables.write(made.samples, args.outdir / "samples.parquet")
     tables.write_json(clones.summary(made), args.outdir / "clones.qc.json")
     script.write_versions(args, "duckdb", "numpy", "pyarrow", "scipy")

@@ -43,20 +43,28 @@ def parse_args(argv=None):
 @optional_part("export")
 def main(argv=None):
     each = script.each(parse_args, argv)
+    clusters = read_clusters(each[0].members)
     for args in each:
         with or_missing("export", args.missing):
-            write_description(args)
+            write_description(args, clusters)
     script.write_versions(each[0], "duckdb", "pyarrow")
 
 
-def write_description(args: argparse.Namespace) -> None:
+def read_clusters(members: Path | None) -> pa.Table | None:
+    """Return receptors in a cluster: ``receptor_id``, ``cluster_id``, its size ``n``; None without a file."""
+    if members is None:
+        return None
+    table = tables.read_filtered(members, pc.field("cluster_id").is_valid(), ["receptor_id", "cluster_id"])
+    return table.append_column("n", frequencies(table["cluster_id"])).combine_chunks()
+
+
+def write_description(args: argparse.Namespace, clusters: pa.Table | None) -> None:
     """Write the description of the cells of one sample or of several."""
     from airrvec.repertoire.clone_table import counted_receptors, members_of
 
     with connected(args) as connection:
         names = cells.names_across_samples(connection, args.cells).to_arrow_table()["name"]
     annotation = {path.stem: path for path in args.annotation}
-    members = tables.read(args.members, ["receptor_id", "cluster_id"]) if args.members else None
     samples = []
     for path in args.cells:
         table, sample = tables.read(path, ["receptor_id"]), tables.sample_name(path)
@@ -72,8 +80,8 @@ def write_description(args: argparse.Namespace) -> None:
         if annotation or args.annotated:
             calls = calls_of_cells(table, annotation.get(sample))
             described = with_columns(described, calls)
-        if members is not None:
-            described = with_columns(described, clusters_of_cells(table["receptor_id"], members))
+        if clusters is not None:
+            described = with_columns(described, clusters_of_cells(table["receptor_id"], clusters))
         samples.append(described)
     description = pa.concat_tables(samples).add_column(0, "name", names)
     if args.columns:
@@ -153,11 +161,10 @@ def _masked(mask: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(mask, values, pa.scalar(None, values.type))
 
 
-def clusters_of_cells(receptor_ids: pa.ChunkedArray, members: pa.Table) -> pa.Table:
+def clusters_of_cells(receptor_ids: pa.ChunkedArray, clusters: pa.Table) -> pa.Table:
     """Return the cluster of each cell and its number of receptors; null for a cell in no cluster."""
-    members = members.filter(pc.is_valid(members["cluster_id"])).combine_chunks()
-    place = pc.index_in(receptor_ids, members["receptor_id"].combine_chunks())
-    columns = [members["cluster_id"].take(place), frequencies(members["cluster_id"]).take(place)]
+    place = pc.index_in(receptor_ids, clusters["receptor_id"].combine_chunks())
+    columns = [clusters[name].take(place) for name in ("cluster_id", "n")]
     return pa.table(columns, schema=schema.CELL_CLUSTERS)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Embed background receptors, and find the radius within which receptors are neighbours."""
+"""Find the neighbours of receptors, within the radius at which background receptors have few by chance."""
 
 from airrvec.core import runtime, script
 from airrvec.core.missing import optional_part

@@ -45,11 +45,16 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
-    """Return ``obs`` with text as categories, which hold missing values in every version of AnnData."""
+def observations(columns: dict[str, pa.ChunkedArray], names: list[str]) -> pd.DataFrame:
+    """
+    Return ``obs`` with text as categories, which hold missing values in every version of AnnData.
+
+    Columns leave the dictionary one by one, so that their memory is free for the next.
+    """
     obs = pd.DataFrame(index=pd.Index(names, dtype=object))
     taken = {"_index"}
-    for name, values in zip(table.column_names, table.columns, strict=True):
+    for name in list(columns):
+        values = columns.pop(name)
         if pa.types.is_string(values.type):
             column = categories(values)
         elif pa.types.is_floating(values.type):
@@ -61,35 +66,40 @@ def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
             column = column if values.null_count else column.to_numpy("int64")
         # A slash opens a group in HDF5, and AnnData reserves _index.
         obs[cells.free_name(name.replace("/", "_"), taken)] = column
+        del values
+        pa.default_memory_pool().release_unused()
     return obs
 
 
 def categories(values: pa.ChunkedArray) -> pd.Categorical:
     """Return text as sorted categories; each text is a Python object once."""
-    words = pc.unique(values).drop_null()
-    words = words.take(pc.sort_indices(words))
-    codes = pc.fill_null(pc.index_in(values, words), -1)
-    return pd.Categorical.from_codes(codes.to_numpy(), words.to_pandas())
+    encoded = values.combine_chunks().dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    place = np.full(len(order) + 1, -1, np.int32)
+    place[order] = np.arange(len(order))
+    codes = place[pc.fill_null(encoded.indices, len(order)).to_numpy()]
+    return pd.Categorical.from_codes(codes, encoded.dictionary.take(pa.array(order)).to_pandas())
 
 
-def read_chains(paths: list[Path], n_cells: list[int]) -> pa.Table:
+def read_chains(paths: list[Path], n_cells: list[int]) -> dict[str, pa.ChunkedArray]:
     """Return the `CHAINS` of several samples; ``cell_row`` counts the cells of all."""
     parts, before = [], 0
     for path, n in zip(paths, n_cells, strict=True):
         chains = tables.read(path, ["cell_row", *CHAINS])
         parts.append(chains.set_column(0, "cell_row", pc.add(chains["cell_row"], before)))
         before += n
-    return pa.concat_tables(parts)
+    table = pa.concat_tables(parts)
+    return dict(zip(table.column_names, table.columns, strict=True))
 
 
-def chain_lists(chains: pa.Table, n_cells: int):
+def chain_lists(chains: dict[str, pa.ChunkedArray], n_cells: int):
     """
     Return the chains of each cell, α before β, as scirpy stores them in ``obsm["airr"]``.
 
     Parameters
     ----------
-    chains : pyarrow.Table
-        `CHAINS`, and ``cell_row``, counted from 1 over all cells.
+    chains : dict
+        Column → `CHAINS`, and ``cell_row``, counted from 1 over all cells. Columns leave it one by one.
     n_cells : int
         Number of cells.
 
@@ -100,12 +110,13 @@ def chain_lists(chains: pa.Table, n_cells: int):
     """
     import awkward as ak
 
-    n_chains = np.bincount(chains["cell_row"].to_numpy() - 1, minlength=n_cells)
-    empty = [name for name in schema.KEPT_FIELDS if chains[name].null_count == len(chains)]
+    rows = chains.pop("cell_row").to_numpy() - 1
+    n_chains = np.bincount(rows, minlength=n_cells)
+    empty = [name for name in schema.KEPT_FIELDS if chains[name].null_count == len(rows)]
     kept = [name for name in CHAINS if name in EXPECTED or name not in empty]
-    fields = {name: ak.from_arrow(chains[name].combine_chunks()) for name in kept}
+    fields = {name: ak.from_arrow(chains.pop(name).combine_chunks()) for name in kept}
     fields["locus"] = ak.drop_none(fields["locus"])
-    fields["productive"] = ak.Array(np.ones(len(chains), bool))
+    fields["productive"] = ak.Array(np.ones(len(rows), bool))
     return ak.unflatten(ak.zip(fields, depth_limit=1), n_chains)
 
 
@@ -153,13 +164,19 @@ def cells_of_samples(
     args: argparse.Namespace, known: Receptors
 ) -> tuple[pd.DataFrame, pa.ChunkedArray, list[int]]:
     """Return ``obs`` and the receptor_id of each cell, and the number of cells of each sample."""
+    columns, names, n_cells = _columns(args, known)
+    receptor_ids = columns["receptor_id"]
+    return observations(columns, names), receptor_ids, n_cells
+
+
+def _columns(args: argparse.Namespace, known: Receptors) -> tuple[dict, list[str], list[int]]:
+    """Return the columns of ``obs``, the name of each cell, and the number of cells of each sample."""
     samples = [tables.read(path) for path in args.cells]
     receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
     description = tables.read(args.description)
-    receptors = known.read_rows(receptor_ids)
-    table = cells.observations(samples, receptors, description)
-    obs = observations(table, description[args.names].to_pylist())
-    return obs, receptor_ids, [len(sample) for sample in samples]
+    table = cells.observations(samples, known.read_rows(receptor_ids), description)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    return columns, description[args.names].to_pylist(), list(map(len, samples))
 
 
 @optional_part("export")

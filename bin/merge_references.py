@@ -4,9 +4,11 @@
 import json
 from pathlib import Path
 
-from airrvec.core import runtime, script, tables
+from airrvec.core import kept_results, runtime, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.core.terminal import print_warning
+
+WARNINGS = "warnings.json"
 
 
 def parse_args(argv=None):
@@ -18,6 +20,10 @@ def parse_args(argv=None):
         default=Path("tables"),
         help="folder of <source>.cells.parquet, <source>.receptors_0000.parquet and <source>.qc.json",
     )
+    parser.add_argument(
+        "--same-studies", action="store_true", help="write same_studies, as calibrate_annotation.py does"
+    )
+    kept_results.add_option(parser)
     script.add_options(parser, "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -25,21 +31,39 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
+    key = args.calibrations and _digest(args)
+    if not key or not kept_results.take(args.calibrations, key, args.outdir, kept_results.MERGED):
+        _merge(args)
+        if key:
+            kept_results.keep(args.calibrations, key, args.outdir, kept_results.MERGED)
+    warnings = json.loads((args.outdir / WARNINGS).read_text())
+    print_warning(*(f"WARNING: {sentence}" for sentence in warnings))
+    script.write_versions(args, "numpy", "pandas", "pyarrow", "scipy", "tidytcells")
+
+
+def _digest(args) -> str:
+    """Return the digest of all that the results depend on."""
+    endings = ("cells.parquet", "receptors_0000.parquet", "qc.json")
+    files = [f"{name}.{ending}" for name in args.sources for ending in endings]
+    inputs: dict[str, Path | None] = {name: args.tables / name for name in files}
+    options = {"sources": args.sources, "same_studies": args.same_studies}
+    return kept_results.digest(Path(__file__), None, inputs, options)
+
+
+def _merge(args) -> None:
+    """Write the results."""
     runtime.limit_threads(args.threads)
     from airrvec.annotation import merged_reference
 
     merged = merged_reference.merge([_source(args.tables, name) for name in args.sources])
-    print_warning(*(f"WARNING: {sentence}" for sentence in merged.warnings))
+    tables.write_json(merged.warnings, args.outdir / WARNINGS)
     tables.write(merged.cells, args.outdir / "reference.cells.parquet")
     tables.write(merged.receptors, args.outdir / "reference.receptors_0000.parquet")
-    for name, table in (
-        ("merged", merged.pairs),
-        ("conflicts", merged.conflicts),
-        ("sources", merged.sources),
-        ("same_studies", merged.same_studies),
-    ):
+    written = {"merged": merged.pairs, "conflicts": merged.conflicts, "sources": merged.sources}
+    if args.same_studies:
+        written["same_studies"] = merged.same_studies
+    for name, table in written.items():
         tables.write_both(table, args.outdir / name)
-    script.write_versions(args, "numpy", "pandas", "pyarrow", "scipy", "tidytcells")
 
 
 def _source(folder: Path, name: str):

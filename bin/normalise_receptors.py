@@ -9,7 +9,7 @@ import json
 from contextlib import ExitStack
 from pathlib import Path
 
-from airrvec.core import schema, script, settings, tables
+from airrvec.core import kept_results, schema, script, settings, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.identity import split_by_clonotype
 from airrvec.core.missing import write_missing
@@ -41,6 +41,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--metadata", type=json.loads, default="{}", help="JSON object: additional columns of cells"
     )
+    kept_results.add_option(parser)
     parser.add_argument(
         "--missing", type=Path, help="JSON file: write here why the table cannot be read, and exit with 0"
     )
@@ -55,7 +56,7 @@ def main(argv=None):
     for args in each:
         rows = None
         try:
-            rows = write_normalised(args)
+            rows = write_normalised(args) if len(each) > 1 else write_or_take(args)
         except InputError as error:
             if args.missing is None:
                 raise
@@ -65,6 +66,27 @@ def main(argv=None):
             raise
         read.append({"path": args.table, "sample": args.sample, "rows": rows})
     script.write_versions(each[0], "anndata", "pyarrow", "tidytcells", inputs=read)
+
+
+def write_or_take(args) -> int:
+    """Do as `write_normalised`; results of a reference are kept, and taken by later runs."""
+    key = _digest(args) if args.calibrations and args.part == "reference" else None
+    if key and kept_results.take(args.calibrations, key, args.outdir, kept_results.NORMALISED):
+        summary = json.loads((args.outdir / f"{args.sample}.qc.json").read_text())
+        print_warning(*described(summary))
+        return summary["rows_in"]
+    rows = write_normalised(args)
+    if key:
+        kept_results.keep(args.calibrations, key, args.outdir, kept_results.NORMALISED)
+    return rows
+
+
+def _digest(args) -> str:
+    """Return the digest of all that the results of a reference depend on."""
+    inputs = {"table": args.table, "column_map": args.column_map}
+    names = ("sample", "format", "species", "multichain", "max_rejected", "max_unpacked", "partitions")
+    options = {name: getattr(args, name) for name in (*names, "row_unit", "count_unit", "metadata")}
+    return kept_results.digest(Path(__file__), None, inputs, {**options, "name": args.table.name})
 
 
 def write_normalised(args) -> int:
@@ -96,7 +118,7 @@ def write_normalised(args) -> int:
                 written[path] = stack.enter_context(tables.writer(path, part.schema))
             written[path].write_table(part)
 
-        for part in normaliser.parts(source):
+        for part in reading.prefetch(normaliser.parts(source), ahead=1):
             write(f"{stem}.rejects.parquet", part.rejects)
             if len(part.cells):
                 write(f"{stem}.cells.parquet", part.cells)

@@ -1,6 +1,7 @@
-"""A calibration is made once: another run with the same reference takes it, and its results are the same."""
+"""A reference is normalised, merged and calibrated once: later runs take all of it, with the same results."""
 
 import shutil
+from pathlib import Path
 
 import pandas as pd
 from pipeline_runs import ROOT, differences, digests, run_pipeline
@@ -20,15 +21,12 @@ def test_a_second_run_takes_the_calibration_of_the_first(tmp_path):
         assert run.status == 0, run.output
         assert run.warnings == []
         runs.append(run)
-        errors = [
-            (path.parent / ".command.err").read_text()
-            for path in run.folder.glob("work/*/*/.command.sh")
-            if "calibrate_annotation.py" in path.read_text()
-        ]
-        said.append("".join(errors))
-    (calibration,) = kept.glob("*.tar.zst")
-    assert "taken from" not in said[0]
-    assert said[1] == f"calibration: taken from {calibration}\n"
+        errors = [path.read_text().splitlines() for path in run.folder.glob("work/*/*/.command.err")]
+        said.append({line for lines in errors for line in lines if " taken from " in line})
+    assert said[0] == set()
+    kinds = {line.split(":")[0] for line in said[1]}
+    assert kinds == {"normalised reference", "merged reference", "calibration"}
+    assert {Path(line.split(" taken from ")[1]) for line in said[1]} == {*kept.glob("*.tar.zst")}
     assert not [*tmp_path.rglob("CANARY")]
     assert differences(digests(runs[1].results), digests(runs[0].results)) == []
 

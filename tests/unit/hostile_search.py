@@ -65,7 +65,7 @@ def refused(function, *arguments, error=ValueError, **options) -> None:
 def stored(folder: Path, references: np.ndarray, centres: np.ndarray) -> store.Store:
     """The references with a vector in one segment, which has rows of all."""
     usable = np.flatnonzero(np.isfinite(references).all(axis=1))
-    cell = store.cells_of(references[usable], centres)
+    cell = neighbours.cells_of(references[usable], centres)
     store.write_segment(folder, references[usable], usable, cell, len(centres))
     segment = store.Segment(folder, references.shape[1], "")
     return store.Store([segment], [max(len(references), 1)], centres)

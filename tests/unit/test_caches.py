@@ -47,6 +47,25 @@ def test_the_list_of_compiled_packages_is_whole():
     assert found == set(environment.COMPILED)
 
 
+def test_the_kernels_of_a_run_are_compiled_beforehand(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import kernels; kernels.main()\n"
+        "from numba.core.dispatcher import Dispatcher\n"
+        "for name, module in [*sys.modules.items()]:\n"
+        "    for function in vars(module).values() if name.startswith('airrvec.') else ():\n"
+        "        if isinstance(function, Dispatcher) and function.nopython_signatures:\n"
+        "            print(function.__name__)\n"
+    )
+    command = [sys.executable, "-c", code, ROOT / "containers"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    searches = {"collect", "measure", "_sort_rows", "gathered", "own_products", "join_blocks"}
+    assert {*searches, "_add_rows", "embed_tokens", "linear", "attention", "finish_layer", "_descend"} <= {
+        *done.stdout.split()
+    }
+
+
 # In a folder with Nextflow's script of a task, and in any other.
 @pytest.mark.parametrize("task", [True, False])
 def test_a_script_embeds_and_draws(read_only, tmp_path, task):

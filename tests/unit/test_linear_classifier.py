@@ -19,6 +19,11 @@ def beta(*rows: tuple) -> pa.Table:
     return pa.table(dict(zip(_BETA, arrays, strict=True)))
 
 
+def fit(chains: str, references: pa.Table, labels: sparse.csr_array, background: pa.Table):
+    features = linear_classifier.Features.read(chains, references, background)
+    return linear_classifier.fit(features, labels)
+
+
 def labels_of(n: int) -> sparse.csr_array:
     return sparse.csr_array(np.eye(2, dtype=np.float32)[np.arange(n) % 2])
 
@@ -46,9 +51,9 @@ def test_features_of_a_chain():
 def test_scores_are_those_of_ridge_regression():
     known, background = variants(3, 60), synthesise(200, seed=5)
     labels = labels_of(60)
-    fitted = linear_classifier.fit("paired", known, labels, background)
+    fitted = fit("paired", known, labels, background)
     table = pa.concat_tables([known.select(background.column_names), background])
-    features = linear_classifier._features(table, fitted.loci, fitted.genes, fitted.triplets).toarray()
+    features = fitted.features.of_receptors(table).toarray()
     target = np.concatenate([labels.toarray(), np.zeros((200, 2))])
     weight = np.concatenate([np.ones(60), np.full(200, 60 / 200)])
     ridge = Ridge(alpha=linear_classifier.PENALTY * 120).fit(features, target, sample_weight=weight)
@@ -58,25 +63,38 @@ def test_scores_are_those_of_ridge_regression():
     np.testing.assert_allclose(fitted.score(table), expected, atol=1e-5)
 
 
+def test_a_part_of_the_references_is_as_if_the_others_had_no_epitope_and_no_weight():
+    known, background = variants(3, 60), synthesise(200, seed=5)
+    rows = np.arange(0, 60, 3)
+    whole = linear_classifier.Features.read("paired", known, background)
+    part = linear_classifier.fit(whole.take(rows), labels_of(20))
+    features = whole.of_receptors(pa.concat_tables([known.take(pa.array(rows)), background]))
+    weight = np.concatenate([np.ones(20), np.full(200, 20 / 200)])
+    target = np.concatenate([labels_of(20).toarray(), np.zeros((200, 2))])
+    ridge = Ridge(alpha=linear_classifier.PENALTY * 40).fit(features.toarray(), target, sample_weight=weight)
+    expected = ridge.coef_.T / (features @ ridge.coef_.T).std(axis=0)
+    np.testing.assert_allclose(part.weights, expected, atol=1e-5)
+
+
 def test_it_tells_epitopes_apart_that_it_was_not_shown():
     receptors = variants(3, 120)
     known, held_out = receptors.slice(0, 80), receptors.slice(80)
-    scores = linear_classifier.fit("paired", known, labels_of(80), synthesise(200, seed=5)).score(held_out)
+    scores = fit("paired", known, labels_of(80), synthesise(200, seed=5)).score(held_out)
     assert (scores.argmax(axis=1) == np.arange(40) % 2).mean() == pytest.approx(1)
 
 
 def test_what_cannot_be_read_has_no_features():
     known = beta(*[("TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"), ("TRBV2", None, "CASSF")] * 10)
-    fitted = linear_classifier.fit("beta", known, labels_of(20), known)
+    fitted = fit("beta", known, labels_of(20), known)
     strange = beta(("TRBV99", None, None), ("TRBV99", None, "C"))
     assert np.isfinite(fitted.score(strange)).all()
-    none = linear_classifier.fit("beta", known, sparse.csr_array((20, 0)), known)
+    none = fit("beta", known, sparse.csr_array((20, 0)), known)
     assert none.score(strange).shape == (2, 0)
 
 
 def test_no_background_and_no_queries():
     known = beta(*[("TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"), ("TRBV2", None, "CASSF")] * 10)
-    fitted = linear_classifier.fit("beta", known, labels_of(20), known.slice(0, 0))
+    fitted = fit("beta", known, labels_of(20), known.slice(0, 0))
     scores = fitted.score(known)
     assert (scores.argmax(axis=1) == np.arange(20) % 2).all()
     assert fitted.score(known.slice(0, 0)).shape == (0, 2)

@@ -143,7 +143,7 @@ def test_overlap(run, chains):
     tables.write(vectors, folder / "vectors.parquet")
     found = repertoires.read(folder / "clones", folder / "receptors.parquet", folder / "vectors.parquet")
     assert found.units.to_dict() == UNITS
-    samples = Samples(Group("homosapiens", chains, found, found.rows(chains), None, None, 0.0))
+    samples = Samples(Group("homosapiens", chains, found, found.rows(chains), None, 0))
     names = list(samples.counts)
     overlap = pd.DataFrame(sample_comparison.overlaps(samples)["morisita_horn"], names, names)
     for first, second in combinations(names, 2):

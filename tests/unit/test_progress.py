@@ -25,7 +25,10 @@ import map_receptors
 
 ALL, NEVER = 0.0, 1000.0  # seconds between lines: all of them, and none
 
-REPERTOIRES = ("vectors of receptors", "background receptors", "radius of neighbours", "reading repertoires")
+REPERTOIRES = (
+    *("vectors of receptors", "background receptors", "radius of neighbours", "reading repertoires"),
+    "neighbours within the radius",
+)
 PHASES = {
     calibrate_annotation: (
         *("background receptors", "references", "vectors of receptors", "training of the scorer"),
@@ -35,7 +38,7 @@ PHASES = {
     annotate_receptors: ("reading the reference", "receptors annotated", "table of s1"),
     embed_background: REPERTOIRES,
     cluster_receptors: (
-        *(*REPERTOIRES, "neighbours within the radius", "Leiden communities", "table of clusters"),
+        *(*REPERTOIRES, "Leiden communities", "table of clusters"),
         *("generation probabilities", "table of members", "logos"),
     ),
     compare_samples: (

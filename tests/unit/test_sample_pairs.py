@@ -3,7 +3,8 @@
 from dataclasses import replace
 from itertools import combinations
 
-from airrvec.repertoire import diversity, sample_comparison
+from airrvec.core import tables
+from airrvec.repertoire import clustering, diversity, sample_comparison
 from airrvec.repertoire.options import Group
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.repertoire.sample_comparison import Samples
@@ -20,7 +21,7 @@ N_SAMPLES, N_RECEPTORS, RADIUS = 6, 400, 0.9
 
 
 @pytest.fixture(scope="module")
-def samples() -> Samples:
+def samples(tmp_path_factory) -> Samples:
     """Five samples that share receptors, some without vectors, and one that is too small for distances."""
     rng = np.random.default_rng(3)
     vectors = rng.normal(size=(N_RECEPTORS, 4)).astype(np.float32)
@@ -33,10 +34,12 @@ def samples() -> Samples:
         n = rng.integers(1, 9, len(rows))
         frames.append(pd.DataFrame({"sample_id": f"s{number}", "receptor": rows, "n": n}))
     ids = pa.chunked_array([pa.array([str(number) for number in range(N_RECEPTORS)])])
+    embeddings = tmp_path_factory.mktemp("samples") / "vectors.parquet"
+    tables.write(tables.embeddings_table(ids, vectors), embeddings)
     repertoires = Repertoires(
         pa.table({"clonotype_id": ids}),
         None,
-        None,
+        embeddings,
         np.where(np.isfinite(vectors).all(axis=1), np.arange(N_RECEPTORS), -1),
         chains,
         pd.concat(frames),
@@ -48,8 +51,9 @@ def samples() -> Samples:
         pd.Series("cells", [f"s{number}" for number in range(N_SAMPLES)]),
     )
     rows = repertoires.rows("paired")
-    group = Group("homosapiens", "paired", repertoires, rows, vectors[rows], None, RADIUS)
-    return Samples(group, 50, 99, 1, 2)
+    neighbours = clustering.neighbourhood(vectors[rows], vectors[:0], RADIUS)
+    group = Group("homosapiens", "paired", repertoires, rows, neighbours, 0)
+    return Samples(group, 50, 99, 1)
 
 
 @pytest.fixture(scope="module")

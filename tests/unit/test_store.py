@@ -20,7 +20,7 @@ def stored(folder: Path, parts: list[np.ndarray], centres: np.ndarray) -> store.
     made = []
     for number, part in enumerate(parts):
         (folder / str(number)).mkdir(parents=True)
-        cell = store.cells_of(part, centres)
+        cell = neighbours.cells_of(part, centres)
         store.write_segment(folder / str(number), part, np.arange(len(part)), cell, len(centres))
         made.append(store.Segment(folder / str(number), centres.shape[1], "Make it again"))
     return store.Store(made, [len(part) for part in parts], centres)
@@ -38,7 +38,7 @@ def beta():
 def test_all_cells_are_all_distances(tmp_path_factory, n, m, k, n_cells, seed):
     references = unit_vectors(n + 1, 6, seed)
     queries = np.concatenate([unit_vectors(m, 6, seed + 1), references[:1]])
-    centres = store.cell_centres(unit_vectors(20, 6, seed + 2), n_cells, seed=1)
+    centres = neighbours.cell_centres(unit_vectors(20, 6, seed + 2), n_cells, seed=1)
     parts = np.array_split(references, 3)
     made = stored(tmp_path_factory.mktemp("store"), parts, centres)
     distances, rows = store.nearest(made, queries, k)
@@ -56,7 +56,7 @@ def test_all_cells_are_all_distances(tmp_path_factory, n, m, k, n_cells, seed):
 def test_all_within_a_radius(tmp_path_factory, n, radius, seed):
     references, queries = unit_vectors(n, 6, seed), unit_vectors(20, 6, seed + 1)
     queries[3] = references[0]
-    centres = store.cell_centres(references, min(n, 4), seed=1)
+    centres = neighbours.cell_centres(references, min(n, 4), seed=1)
     made = stored(tmp_path_factory.mktemp("store"), np.array_split(references, 2), centres)
     query, rows, distances = store.within(made, queries, radius, threads=2)
     whole = np.sqrt(((queries[:, None] - references) ** 2).sum(2))
@@ -75,7 +75,7 @@ def test_too_many_within_a_radius_are_refused(tmp_path, monkeypatch):
 
 def test_the_search_of_some_cells_finds_most_and_the_same_on_any_threads(beta, tmp_path, monkeypatch):
     references, queries = beta[:30_000], beta[30_000:30_500]
-    centres = store.cell_centres(beta[31_000:], 500, seed=1, threads=2)
+    centres = neighbours.cell_centres(beta[31_000:], 500, seed=1, threads=2)
     made = stored(tmp_path, np.array_split(references, 3), centres)
     expected, _ = brute_force(queries, references, 10)
     monkeypatch.setattr(store, "CANDIDATES", 3000)
@@ -90,7 +90,7 @@ def test_the_search_of_some_cells_finds_most_and_the_same_on_any_threads(beta, t
 
 
 def test_centres_do_not_depend_on_the_threads(beta):
-    one, two = (store.cell_centres(beta[:3000], 50, seed=1, threads=n) for n in (1, 2))
+    one, two = (neighbours.cell_centres(beta[:3000], 50, seed=1, threads=n) for n in (1, 2))
     assert np.array_equal(one, two)
     assert np.isfinite(one).all()
 
@@ -115,7 +115,7 @@ def test_background_as_near_is_counted(m, k, seed):
 
 @pytest.mark.parametrize("place", [0, 3, 4, 100, 259, 260, 10_000, 77_999])
 def test_a_flipped_byte_of_the_vectors_is_refused(beta, tmp_path, place):
-    centres = store.cell_centres(beta[:500], 7, seed=1)
+    centres = neighbours.cell_centres(beta[:500], 7, seed=1)
     made = stored(tmp_path, [beta[:300]], centres)
     path = tmp_path / "0" / store.RECORDS
     content = bytearray(path.read_bytes())
@@ -127,7 +127,7 @@ def test_a_flipped_byte_of_the_vectors_is_refused(beta, tmp_path, place):
 
 
 def test_a_truncated_file_is_refused(beta, tmp_path):
-    made = stored(tmp_path, [beta[:300]], store.cell_centres(beta[:500], 7, seed=1))
+    made = stored(tmp_path, [beta[:300]], neighbours.cell_centres(beta[:500], 7, seed=1))
     path = tmp_path / "0" / store.RECORDS
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(InputError, match="damaged"):

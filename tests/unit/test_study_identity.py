@@ -149,7 +149,10 @@ def test_the_script_names_them_and_writes_the_table(tmp_path, capsys):
         tables.write(source.receptors, tmp_path / f"tables/{source.name}.receptors_0000.parquet")
         (tmp_path / f"tables/{source.name}.qc.json").write_text(json.dumps(source.counts))
     words = ["--sources", "vdjdb", "other", "--tables", str(tmp_path / "tables"), "--outdir", str(tmp_path)]
-    merge_references.main([*words, "--missing", str(tmp_path / "none.json")])
+    words += ["--missing", str(tmp_path / "none.json")]
+    merge_references.main(words)  # as the pipeline, whose calibration writes it
+    assert not (tmp_path / "same_studies.parquet").exists()
+    merge_references.main([*words, "--same-studies"])
     assert "https://github.com/x/issues/326 = PMID:1" in capsys.readouterr().err
     rows = tables.read(tmp_path / "same_studies.parquet").to_pylist()
     assert [(row["study"], row["pairs"], row["shared_pairs"]) for row in rows] == [

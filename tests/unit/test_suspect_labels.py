@@ -174,3 +174,4 @@ def test_lines_name_the_largest_holes_first():
     ]
     assert len(holes.hole_lines(frame, 1)) == 2
     assert len(holes.hole_lines(frame.iloc[[1, 2, 4]])) == 1  # no epitope of the class is found
+    assert len(holes.hole_lines(pd.concat([frame, frame.iloc[[1, 1]]]))) == 1  # of most nothing is

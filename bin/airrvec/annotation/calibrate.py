@@ -456,18 +456,19 @@ def epitope_table(
     precise = curve[curve["precision"] >= 1 - fdr]
     is_confident = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
     labels, n_references = reference.labels[queries["row"].to_numpy()], reference.epitopes["n_references"]
-    calls = queries["epitope"].where(is_confident, -1)
+    calls = queries["epitope"].where(is_confident, -1).to_numpy()
     expected = expected_recall(labels, queries["fold"], calls, n_references, min_references)
-    binds = labels.tocsc()
+    n_tested = np.rint(reachable.astype(np.float32) @ labels).astype(np.int64)
+    n_right, n_called = (
+        np.bincount(calls[kind & (calls >= 0)], minlength=len(n_references))
+        for kind in (binds_epitope(labels, calls), np.ones(len(calls), bool))
+    )
     rows = []
     n_excluded = (
         {} if excluded is None else dict(zip(excluded["epitope"], excluded["n_excluded"], strict=True))
     )
     for number, epitope in enumerate(named_rows(reference.epitopes)):
-        is_binder = np.zeros(len(queries), bool)
-        is_binder[binds.indices[binds.indptr[number] : binds.indptr[number + 1]]] = True
-        is_called = is_confident & (queries["epitope"] == number)
-        tested = is_binder & queries["reachable"]
+        tested, right_calls, called = int(n_tested[number]), n_right[number], n_called[number]
         few = epitope.n_references < min_references
         n = counted(epitope.n_references, "reference")
         reason = f"{n}, and {min_references} are needed" if few else None
@@ -478,11 +479,11 @@ def epitope_table(
                 "n_references": epitope.n_references,
                 "n_excluded": n_excluded.pop(epitope.epitope, 0),
                 "n_studies": epitope.n_studies,
-                "n_tested": int(tested.sum()),
-                "recall": (is_called & is_binder).sum() / tested.sum() if tested.any() else None,
-                "wrong": (is_called & ~is_binder).sum() / is_called.sum() if is_called.any() else None,
+                "n_tested": tested,
+                "recall": right_calls / tested if tested else None,
+                "wrong": (called - right_calls) / called if called else None,
                 "expected_recall": None if few else expected[number],
-                "outlook": outlook(None if few else expected[number], int(tested.sum())),
+                "outlook": outlook(None if few else expected[number], tested),
                 "reason": reason,
             }
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from airrvec.annotation import linear_classifier
-from airrvec.annotation.linear_classifier import LinearClassifier
+from airrvec.annotation.linear_classifier import Features, LinearClassifier
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
@@ -235,6 +235,8 @@ class Sources:
     min_references : int
         An epitope with fewer references is not a candidate.
     threads : int
+    known_features : Features, optional
+        Features of the references, if they are part of others whose features were read.
     """
 
     chains: str
@@ -245,6 +247,7 @@ class Sources:
     embed: Callable[[pa.Table], np.ndarray] = field(repr=False)
     min_references: int
     threads: int = 1
+    known_features: Features | None = field(default=None, repr=False)
 
     @classmethod
     def embedded(
@@ -288,8 +291,14 @@ class Sources:
     def classifier(self) -> LinearClassifier:
         """Linear classifier by the candidate epitopes of the references."""
         labels = sparse.csr_array(self.reference.labels[:, self.candidates])
-        background = on_chains(self.contrast, self.chains)
-        return linear_classifier.fit(self.chains, self.reference.receptors, labels, background)
+        return linear_classifier.fit(self.features, labels)
+
+    @cached_property
+    def features(self) -> Features:
+        """Features of the references and of the background, for the classifier."""
+        if self.known_features is not None:
+            return self.known_features
+        return Features.read(self.chains, self.reference.receptors, on_chains(self.contrast, self.chains))
 
     def without(self, rows: np.ndarray, studies: set[str] | None) -> "Sources":
         """
@@ -303,11 +312,12 @@ class Sources:
             Studies whose references are left out of all classes. None: single chains are left out if one of
             the ``rows`` has them.
         """
-        references, vectors = {}, {}
+        references, vectors, features = {}, {}, self.features
         for chains, reference in self.references.items():
             if chains == self.chains:
                 kept = np.ones(len(reference), bool)
                 kept[rows] = False
+                features = features.take(np.flatnonzero(kept))
             elif studies is None:
                 left_out = on_chains(self.reference.receptors.take(pa.array(rows)), chains)
                 ids = pa.array(identity.clonotype_ids(left_out.select(schema.RECEPTORS.names)), pa.string())
@@ -317,7 +327,7 @@ class Sources:
                 kept = np.asarray(reference.studies[:, columns].sum(axis=1)).ravel() == 0
             taken = np.flatnonzero(kept)
             references[chains], vectors[chains] = reference.take(taken), self.vectors[chains][taken]
-        return replace(self, references=references, vectors=vectors)
+        return replace(self, references=references, vectors=vectors, known_features=features)
 
 
 # --- Evidence
@@ -442,11 +452,15 @@ def all_measures(sources: Sources, receptors: pa.Table, first: Candidates) -> np
 
 
 def _dense(candidates: Candidates, columns: np.ndarray) -> np.ndarray:
-    """Return the scores of some epitopes, shape (n, n_columns), at least `LOWEST`."""
-    table = np.repeat(candidates.floor[:, None], candidates.scores.shape[1], axis=1)
+    """Return the scores of some epitopes, shape (n, n_columns), at least `LOWEST`; ``columns`` ascend."""
+    table = np.repeat(candidates.floor[:, None], len(columns), axis=1)
     row = np.repeat(np.arange(len(candidates)), np.diff(candidates.scores.indptr))
-    table[row, candidates.scores.indices] = candidates.scores.data
-    return np.maximum(table[:, columns], LOWEST)
+    number = np.full(candidates.scores.shape[1], -1)
+    number[columns] = np.arange(len(columns))
+    column = number[candidates.scores.indices]
+    shown = column >= 0
+    table[row[shown], column[shown]] = candidates.scores.data[shown]
+    return np.maximum(table, LOWEST)
 
 
 def _named(reference: ReferenceSet, names: np.ndarray) -> ReferenceSet:
@@ -473,11 +487,12 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
         return shares
     against = reference.take(known)
     contrast = on_chains(sources.contrast.take(pa.array(contrast_rows)), sources.chains)
+    distances_to_known, distances_to_contrast = map(Tcrdist().distances_to, (against.receptors, contrast))
     for start in range(0, len(queries), QUERIES):
         block = queries[start : start + QUERIES]
         query_receptors = receptors.take(pa.array(block))
-        distances, rows = _nearest(Tcrdist().distances(query_receptors, against.receptors))
-        to_contrast, _ = _nearest(Tcrdist().distances(query_receptors, contrast))
+        distances, rows = _nearest(distances_to_known(query_receptors))
+        to_contrast, _ = _nearest(distances_to_contrast(query_receptors))
         candidates = score_neighbours(
             distances, rows, to_contrast, against, min_references=0, kernel=sources.kernel
         )

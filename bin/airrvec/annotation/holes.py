@@ -93,7 +93,7 @@ def hole_lines(epitopes: pd.DataFrame, n_named: int = N_NAMED) -> list[str]:
     Return what to expect of the epitopes of one class: a line of counts, and one for each of the first holes.
 
     Holes are epitopes with enough references of which little or nothing is found, or that nothing tests,
-    those with most references first.
+    those with most references first. Where nothing is found of most, as by one chain, none is named.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def hole_lines(epitopes: pd.DataFrame, n_named: int = N_NAMED) -> list[str]:
         f" are found of {n[schema.GOOD_OUTLOOK]:,}, few of {n[schema.POOR_OUTLOOK]:,}, none of"
         f" {n[schema.NOTHING]:,}; {n[schema.NOT_TESTED]:,} cannot be tested"
     )
-    if not n[schema.GOOD_OUTLOOK] + n[schema.POOR_OUTLOOK]:  # the class, not the epitopes
+    if n[schema.GOOD_OUTLOOK] + n[schema.POOR_OUTLOOK] < n[schema.NOTHING]:  # the class, not the epitopes
         return [head]
     missed = epitopes[epitopes["outlook"].isin([schema.POOR_OUTLOOK, schema.NOTHING, schema.NOT_TESTED])]
     missed = missed.sort_values(["n_references", "epitope"], ascending=[False, True])

@@ -8,7 +8,7 @@ Technometrics 12). Densities compare a receptor with whole receptors; the classi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airrvec.core import schema
 from airrvec.core.chains import CHAIN_LOCI
@@ -33,9 +33,11 @@ _NUMBER[np.frombuffer(_RESIDUES, np.uint8)] = np.arange(len(_RESIDUES))
 
 
 @dataclass(frozen=True)
-class LinearClassifier:
+class Features:
     """
-    Weights of the features of receptors for each candidate epitope.
+    Features of references and background receptors, of which classifiers are fitted.
+
+    Which genes and triplets are features depends on all these references, whatever their epitopes.
 
     Attributes
     ----------
@@ -45,58 +47,94 @@ class LinearClassifier:
         Column → genes that are features.
     triplets : dict of str to ndarray of int64
         Locus → numbers of the triplets that are features, ascending.
-    weights : ndarray of float64, shape (n_features, n_epitopes)
-    constant : ndarray of float64, shape (n_epitopes,)
+    references, background : csr_array, shape (n, n_features), (n_background, n_features)
+    background_products : ndarray of float64, shape (n_features, n_features)
+        Sums of products of features over background receptors.
     """
 
     loci: Sequence[str]
     genes: dict[str, pa.Array]
     triplets: dict[str, np.ndarray]
+    references: sparse.csr_array
+    background: sparse.csr_array
+    background_products: np.ndarray
+
+    @classmethod
+    def read(cls, chains: str, references: pa.Table, background: pa.Table) -> "Features":
+        """
+        Return the features of a chain class.
+
+        Parameters
+        ----------
+        chains : {"paired", "alpha", "beta"}
+        references, background : pyarrow.Table
+            ``receptors`` with these chains, shape (n,) and (n_background,).
+        """
+        loci = CHAIN_LOCI[chains]
+        names = [schema.field(locus, name) for locus in loci for name in ("v_call", "j_call")]
+        genes = {name: _distinct_genes(references[name], background[name]) for name in names}
+        triplets = {locus: _frequent_triplets(_codes(references, locus)) for locus in loci}
+        known, others = (_features(table, loci, genes, triplets) for table in (references, background))
+        return cls(loci, genes, triplets, known, others, _products(others))
+
+    def take(self, rows: np.ndarray) -> "Features":
+        """Return the features of these references."""
+        return replace(self, references=self.references[rows])
+
+    def of_receptors(self, receptors: pa.Table) -> sparse.csr_array:
+        """Return the features of receptors, shape (n, n_features)."""
+        return _features(receptors, self.loci, self.genes, self.triplets)
+
+
+@dataclass(frozen=True)
+class LinearClassifier:
+    """
+    Weights of the features of receptors for each candidate epitope.
+
+    Attributes
+    ----------
+    features : Features
+        How receptors are read.
+    weights : ndarray of float64, shape (n_features, n_epitopes)
+    constant : ndarray of float64, shape (n_epitopes,)
+    """
+
+    features: Features
     weights: np.ndarray
     constant: np.ndarray
 
     def score(self, receptors: pa.Table) -> np.ndarray:
         """Return the score of each receptor for each epitope, shape (n, n_epitopes): standard deviations."""
-        score = _features(receptors, self.loci, self.genes, self.triplets) @ self.weights + self.constant
+        score = self.features.of_receptors(receptors) @ self.weights + self.constant
         return score.round(6)  # libraries of linear algebra differ in the last digits
 
 
-def fit(
-    chains: str, references: pa.Table, labels: sparse.csr_array, background: pa.Table
-) -> LinearClassifier:
-    """
-    Return a classifier of a chain class.
-
-    Parameters
-    ----------
-    chains : {"paired", "alpha", "beta"}
-    references, background : pyarrow.Table
-        ``receptors`` with these chains, shape (n,) and (n_background,).
-    labels : csr_array, shape (n, n_epitopes)
-        1 where a reference binds the epitope.
-    """
-    loci = CHAIN_LOCI[chains]
-    names = [schema.field(locus, name) for locus in loci for name in ("v_call", "j_call")]
-    genes = {name: _distinct_genes(references[name], background[name]) for name in names}
-    triplets = {locus: _frequent_triplets(_codes(references, locus)) for locus in loci}
-    features = sparse.csr_array(
-        sparse.vstack([_features(table, loci, genes, triplets) for table in (references, background)])
+def fit(features: Features, labels: sparse.csr_array) -> LinearClassifier:
+    """Return the classifier of references with ``labels``, shape (n, n_epitopes): 1 where one binds."""
+    n, n_background = features.references.shape[0], features.background.shape[0]
+    weight = n / max(n_background, 1)  # of a background receptor
+    total = n + weight * n_background
+    sums, background_sums = (
+        np.asarray(part.sum(axis=0)).ravel() for part in (features.references, features.background)
     )
-    n, n_background = len(references), len(background)
-    weight = np.concatenate([np.ones(n), np.full(n_background, n / max(n_background, 1))])
-    total = weight.sum()
-    weighted = sparse.csr_array(sparse.diags_array(weight) @ features)
-    mean = np.asarray(weighted.sum(axis=0)).ravel() / total
+    mean = (sums + weight * background_sums) / total
     frequency = np.asarray(labels.sum(axis=0)).ravel() / total
-    covariance = (features.T @ weighted).toarray() - total * np.outer(mean, mean)
+    covariance = _products(features.references) + weight * features.background_products
+    covariance -= total * np.outer(mean, mean)
     covariance[np.diag_indices(len(mean))] += PENALTY * total
-    products = (features[:n].T @ labels).toarray() - total * np.outer(mean, frequency)
+    products = (features.references.T @ labels).toarray() - total * np.outer(mean, frequency)
     weights = products
     if products.size:
         weights = linalg.solve(covariance, products, assume_a="pos", overwrite_a=True)
-    spread = (features @ weights).std(axis=0)
+    scores = [part @ weights for part in (features.references, features.background)]
+    spread = np.concatenate(scores).std(axis=0)
     weights = weights / np.where(spread > 0, spread, 1)
-    return LinearClassifier(loci, genes, triplets, weights, -mean @ weights)
+    return LinearClassifier(features, weights, -mean @ weights)
+
+
+def _products(features: sparse.csr_array) -> np.ndarray:
+    """Return the sums of products of features over the rows, shape (n_features, n_features)."""
+    return (features.T @ features).toarray()
 
 
 def _gene(call: str | None) -> str | None:

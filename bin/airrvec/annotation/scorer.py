@@ -204,6 +204,8 @@ def _sum_of_trees(values, roots, feature, left, right, value):
 # Prior of the prevalence: 1 binder in 100 receptors, with the weight of 100 receptors.
 PRIOR_BINDERS, PRIOR_RECEPTORS = 1.0, 100.0
 PRIOR_CALLS = 10.0  # weight of the calls expected from the mixture against the observed calls
+# Part of the background, and least number of receptors, beyond which its scores are taken as exponential.
+TAIL, TAIL_RECEPTORS = 1e-3, 20
 
 
 class Calibration:
@@ -259,15 +261,35 @@ class Calibration:
             return np.empty(0)
         return _shifted(self._is_binder(scores), prevalence) * self._is_right(scores)
 
+    def background_share(self, thresholds: np.ndarray) -> np.ndarray:
+        """
+        Return the share of background receptors at or above each threshold, above 0; shape (n,).
+
+        Above the highest `TAIL` of the scores, where single receptors would decide, the share falls
+        exponentially, by the mean of what they exceed it by (Pickands 1975, Annals of Statistics 3) and one
+        standard error of it: a share that is taken too small gives false calls.
+        """
+        share = _share_above(self.background, thresholds)
+        n = len(self.background)
+        n_tail = max(round(TAIL * n), TAIL_RECEPTORS)
+        if n_tail > n // 10:
+            return share
+        limit = self.background[-n_tail - 1]
+        excess = (self.background[-n_tail:] - limit).mean() * (1 + n_tail**-0.5)
+        if excess == 0:
+            return share
+        fallen = np.exp(-np.maximum(thresholds - limit, 0) / excess)
+        return np.where(thresholds > limit, (n_tail + 1) / (n + 1) * fallen, share)
+
     def fdr(self, scores: np.ndarray, prevalence: float) -> np.ndarray:
         """
         Return the false discovery rate of the calls at or above each receptor's score.
 
-        Among n receptors, n (1 − prevalence) times the share of the background at or above the score are
-        expected background calls. Of the remaining calls, the share with a wrong epitope is that of the
-        labelled receptors at or above the score. If a sample has few calls, their number is shrunk towards
-        the number expected from the mixture. Each receptor gets the lowest rate of all thresholds that it
-        passes.
+        Among n receptors, n (1 − prevalence) times the share of the background at or above the score
+        (`background_share`) are expected background calls. Of the remaining calls, the share with a wrong
+        epitope is that of the labelled receptors at or above the score. If a sample has few calls, their
+        number is shrunk towards the number expected from the mixture. Each receptor gets the lowest rate of
+        all thresholds that it passes.
 
         Parameters
         ----------
@@ -283,7 +305,7 @@ class Calibration:
         ascending = np.asarray(scores)[order]
         n = len(scores)
         calls = n - np.searchsorted(ascending, ascending)
-        background_calls = n * (1 - prevalence) * _share_above(self.background, ascending)
+        background_calls = n * (1 - prevalence) * self.background_share(ascending)
         expected = background_calls + n * prevalence * _share_above(self.labelled, ascending)
         # Shrink the number of calls: a Poisson rate with a gamma prior whose mean is that of the mixture.
         calls = (calls + PRIOR_CALLS) / (1 + PRIOR_CALLS / expected)

@@ -15,7 +15,8 @@ from airrvec.core.terminal import counted
 from airrvec.core.vectors import VectorModel, batches, check_same_model, read_description
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
-from airrvec.search.store import cells_of, write_segment
+from airrvec.search.neighbours import cells_of
+from airrvec.search.store import write_segment
 
 import numpy as np
 import pyarrow as pa

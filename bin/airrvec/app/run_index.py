@@ -34,7 +34,8 @@ from airrvec.core.vectors import VectorModel
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
-from airrvec.search.store import Segment, Store, cell_centres, spans
+from airrvec.search.neighbours import cell_centres
+from airrvec.search.store import Segment, Store, spans
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 

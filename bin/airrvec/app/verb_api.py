@@ -12,6 +12,7 @@ from airrvec.app.results import Clones, Clusters, Comparison, Conditions, Refere
 from airrvec.app.verbs import annotate as verbs
 from airrvec.app.verbs import tables, together
 from airrvec.core import schema
+from airrvec.core.antigens import listed_epitopes
 from airrvec.core.errors import InputError
 
 import pandas as pd
@@ -35,7 +36,7 @@ def annotate(
     exclude_references: str = "10xgenomics",
     epitopes: str | Sequence[str] | None = None,
     background: str | Path | None = None,
-    background_receptors: int = 60_000,
+    background_receptors: int = 30_000,
     calibrations: str | Path | None = None,
     hla: str = "",
     device: Device = "auto",
@@ -103,8 +104,7 @@ def annotate(
         del arguments[name]
     data = data.copy() if copy and hasattr(data, "obsm") else data  # type: ignore[union-attr]
     cells = memory.cells_of(data)
-    words = epitopes.split(",") if isinstance(epitopes, str) else epitopes or ()
-    scores = [schema.score_column(word.strip()) for word in words]
+    scores = [schema.score_column(epitope) for epitope in listed_epitopes(epitopes)]
     names = {} if cells is None else _new_columns(cells, prefix, columns, overwrite, scores)
     with (
         reference_paths(reference) as paths,

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from airrvec.annotation import kept_calibrations
 from airrvec.app import columns, find_verbs
-from airrvec.core import schema, settings
+from airrvec.core import kept_results, schema, settings
 from airrvec.core.errors import InputError, require_at_least_one
 from airrvec.core.runtime import chosen_threads
 from airrvec.core.script import at_least, named_path
@@ -123,7 +122,7 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
     for setting in dict.fromkeys((*_COMMON, *SETTINGS_OF_VERBS[name])):
         changes: dict[str, Any] = {"type": Path} if setting in ("background", "hub_cache") else {}
         if setting == "calibrations":
-            changes = {"default": kept_calibrations.user_folder()}
+            changes = {"default": kept_results.user_folder()}
         settings.add(verb, setting, **changes)
 
 
@@ -163,7 +162,7 @@ def checked(verb: str, arguments: dict[str, Any]) -> argparse.Namespace:
         if not isinstance(options.get(name), str | None):
             raise InputError(f"{name} is {options[name]!r}, and must be text")
     if "calibrations" in options:
-        options["calibrations"] = options["calibrations"] or kept_calibrations.user_folder()
+        options["calibrations"] = options["calibrations"] or kept_results.user_folder()
     for name in ("background", "hub_cache", "checkpoints"):
         options[name] = Path(options[name]) if options.get(name) else None
     return argparse.Namespace(**options)

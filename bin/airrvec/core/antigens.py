@@ -1,6 +1,7 @@
 """Antigens of labels: the columns that describe one, MHC as one text, studies in one spelling, and links."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -28,6 +29,19 @@ _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!#-;=?-\[\]_a-z
 # Texts that stand for no study.
 _NO_STUDY = {"", "none", "na", "n/a", "nan", "null", "-"}
 _LONGEST = 48  # characters of an address that are shown; a longer one is cut in its middle
+
+
+def listed_epitopes(epitopes: str | Sequence[str] | None) -> tuple[str, ...]:
+    """
+    Return the distinct epitopes of a setting, without blanks around them: words with commas, or a list.
+
+    Examples
+    --------
+    >>> listed_epitopes("GILGFVFTL, NLVPMVATV,GILGFVFTL")
+    ('GILGFVFTL', 'NLVPMVATV')
+    """
+    words = epitopes.split(",") if isinstance(epitopes, str) else epitopes or ()
+    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
 
 
 class Study(NamedTuple):

@@ -47,18 +47,17 @@ def clonotype_ids(receptors: pa.Table | dict) -> pa.Array:
 
     Receptors that differ only in alleles share one. If no call has an allele, it equals the receptor_id.
     """
-    return _without_alleles(receptor_keys(receptors))
+    return digests(_without_alleles(receptor_keys(receptors)))
 
 
-def _without_alleles(keys: pa.Array) -> pa.Array:
-    encoded = pc.replace_substring_regex(keys, _ALLELE, "").dictionary_encode()
-    return digests(encoded.dictionary).take(encoded.indices)
+def _without_alleles(calls: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    return pc.replace_substring_regex(calls, _ALLELE, "")
 
 
 def with_genes(receptors: pa.Table, lineage: schema.Lineage = schema.ALPHA_BETA) -> pa.Table:
     """Return receptors with the columns of their genes, which are the calls without alleles, at the end."""
     for gene, call in lineage.genes.items():
-        receptors = receptors.append_column(gene, pc.replace_substring_regex(receptors[call], _ALLELE, ""))
+        receptors = receptors.append_column(gene, _without_alleles(receptors[call]))
     return receptors
 
 
@@ -76,9 +75,10 @@ def receptors_table(
         ``chain_pairing``.
     """
     keys = receptor_keys(fields, lineage)
+    ids, has_allele = digests(keys), pc.match_substring(keys, "*")
     columns = [
-        digests(keys),
-        _without_alleles(keys),
+        ids,
+        pc.replace_with_mask(ids, has_allele, digests(_without_alleles(keys.filter(has_allele)))),
         *(fields[name] for name in ("species", *lineage.receptor_fields)),
         pairing,
         *([innate.innate_like(fields)] if lineage == schema.ALPHA_BETA else []),

@@ -221,7 +221,7 @@ SETTINGS = {
     "background_receptors": Setting(
         "Background receptors to take; the more, the lower the error rates that can be told apart",
         type=int,
-        default=60_000,
+        default=30_000,
         least=1000,
         most=10_000_000,
     ),

@@ -187,7 +187,9 @@ def _flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = None) -> None:
+def write(
+    table: pa.Table, path: str | Path, metadata: dict[str, str] | None = None, *, group: int | None = None
+) -> None:
     """
     Write a table as Parquet.
 
@@ -199,11 +201,13 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
         Destination; appears complete or not at all.
     metadata : dict, optional
         Strings for the file's key-value metadata.
+    group : int, optional
+        Rows of a group: readers of few neighbouring rows skip the other groups. By default 2^20.
     """
     table = table.replace_schema_metadata(metadata)
     table = pa.Table.from_arrays(table.columns, schema=schema.described(table.schema, path))
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, **parquet_options(table.schema))
+        pq.write_table(table, temporary, row_group_size=group, **parquet_options(table.schema))
 
 
 @contextmanager
@@ -218,9 +222,18 @@ def writer(
 
 
 def parquet_options(table_schema: pa.Schema) -> dict:
-    """Return writer options; floats get no dictionary, as nearly all their values are distinct."""
+    """
+    Return writer options: no dictionary of values that are nearly all distinct.
+
+    Floats get none; ids and junctions give theirs up at 64 kB, where Arrow would fill 1 MB first.
+    """
     words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
-    return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
+    return {
+        "compression": "zstd",
+        "use_dictionary": words,
+        "dictionary_pagesize_limit": 1 << 16,
+        "write_page_checksum": True,
+    }
 
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:

@@ -27,7 +27,7 @@ N_TRIM, C_TRIM = 3, 2
 # References per block; the cost table takes about 300 bytes per reference.
 BLOCK = 4096
 # Queries that a thread takes at once.
-PART = 64
+PART = 256
 
 # min(4, 4 - BLOSUM62) is 4 for all pairs of amino acids except these.
 _CLOSE_PAIRS = {
@@ -91,16 +91,25 @@ class Tcrdist:
             If a field is missing for some receptors, the tables of tcrdist3 lack a V gene, or there are
             several species.
         """
-        loci = self.loci or _loci(queries, references)
-        return _distances(
-            [_chains(queries, locus) for locus in loci], [_chains(references, locus) for locus in loci]
-        )
+        return self.distances_to(references)(queries)
+
+    def distances_to(self, references: pa.Table) -> Callable[[pa.Table], np.ndarray]:
+        """Return the function of queries in `distances`; the references are encoded and tabulated once."""
+        known: dict[tuple[str, ...], list[_References]] = {}
+
+        def distances(queries: pa.Table) -> np.ndarray:
+            loci = tuple(self.loci or _loci(queries, references))
+            if loci not in known:
+                known[loci] = [_References(_chains(references, locus)) for locus in loci]
+            return _distances([_chains(queries, locus) for locus in loci], known[loci])
+
+        return distances
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
         """See `airrvec.encoders.distance_rows`; receptors are encoded once."""
         loci = self.loci or _loci(receptors)
-        references = [_chains(receptors, locus) for locus in loci]
-        return lambda rows: _distances([chains.take(rows) for chains in references], references)
+        references = [_References(_chains(receptors, locus)) for locus in loci]
+        return lambda rows: _distances([known.chains.take(rows) for known in references], references)
 
 
 def _loci(*tables: pa.Table) -> list[str]:
@@ -161,36 +170,74 @@ def _encoded(sequences: np.ndarray) -> np.ndarray:
     return _CODES[sequences.view(np.uint8).reshape(len(sequences), -1)]
 
 
-def _distances(queries: list[_Chains], references: list[_Chains]) -> np.ndarray:
-    n_references = len(references[0].gene)
-    total = np.zeros((len(queries[0].gene), n_references), np.int16)
-    for query_chains, reference_chains in zip(queries, references, strict=True):
-        for start in range(0, n_references, BLOCK):
-            block = slice(start, start + BLOCK)
-            _add(total[:, block], query_chains, reference_chains.take(block))
+@dataclass(frozen=True)
+class _Block:
+    """
+    Costs of the residues of some references with one chain, those with CDR3s of equal length together.
+
+    Attributes
+    ----------
+    rows : slice
+        Rows of the references.
+    costs : ndarray of uint8 or uint16, shape (n_costs,)
+        One array (residue, position, reference) per length, concatenated.
+    lengths, counts : ndarray of int64, shape (n_lengths,)
+        Lengths, ascending, and how many references have them.
+    ranks : ndarray of uint32, shape (n,)
+        Place of each reference in the order of lengths. Unsigned: numba need not check for negative indices.
+    """
+
+    rows: slice
+    costs: np.ndarray
+    lengths: np.ndarray
+    counts: np.ndarray
+    ranks: np.ndarray
+
+
+class _References:
+    """One chain of references, and the tables of their costs by the type of the sums."""
+
+    def __init__(self, chains: _Chains):
+        self.chains = chains
+        self._blocks: dict[type, list[_Block]] = {}
+
+    def blocks(self, longest_query: int) -> list[_Block]:
+        """Return the tables of `BLOCK` references each, for queries of at most so many residues."""
+        # Distances of CDR3s of up to 63 residues fit into one byte, which is twice as fast.
+        longest = max(self.chains.lengths.max(initial=0), longest_query)
+        kind = np.uint8 if longest < 64 else np.uint16
+        if kind not in self._blocks:
+            starts = range(0, len(self.chains.gene), BLOCK)
+            self._blocks[kind] = [_block(self.chains, slice(start, start + BLOCK), kind) for start in starts]
+        return self._blocks[kind]
+
+
+def _block(chains: _Chains, rows: slice, kind: type) -> _Block:
+    junctions, lengths_of_rows = chains.junctions[rows], chains.lengths[rows]
+    order = np.argsort(lengths_of_rows, kind="stable")
+    lengths, counts = np.unique(lengths_of_rows, return_counts=True)
+    starts = np.cumsum(counts) - counts
+    residue_costs = _COSTS.astype(kind)
+    costs = [
+        residue_costs[:, junctions[order[start : start + count], :length].T].ravel()
+        for length, start, count in zip(lengths, starts, counts, strict=True)
+    ]
+    return _Block(rows, np.concatenate(costs), lengths, counts, np.argsort(order).astype(np.uint32))
+
+
+def _distances(queries: list[_Chains], references: list[_References]) -> np.ndarray:
+    total = np.zeros((len(queries[0].gene), len(references[0].chains.gene)), np.int16)
+    for query_chains, known in zip(queries, references, strict=True):
+        for block in known.blocks(query_chains.lengths.max(initial=0)):
+            _add(total[:, block.rows], query_chains, known.chains, block)
     return total
 
 
-def _add(total: np.ndarray, queries: _Chains, references: _Chains) -> None:
-    """Add the distances of one chain to ``total``, (n_queries, n_references)."""
+def _add(total: np.ndarray, queries: _Chains, references: _Chains, block: _Block) -> None:
+    """Add the distances of one chain to ``total``, (n_queries, n_references of the block)."""
     gene_distances = _COSTS[queries.loops[:, None], references.loops[None]].sum(-1, dtype=np.int16)
-    order = np.argsort(references.lengths, kind="stable")
-    lengths, counts = np.unique(references.lengths, return_counts=True)
-    starts = np.cumsum(counts) - counts
-    # Distances of CDR3s of up to 63 residues fit into one byte, which is twice as fast.
-    longest = max(lengths[-1], queries.lengths.max(initial=0))
-    residue_costs = _COSTS.astype(np.uint8 if longest < 64 else np.uint16)
-    costs = [
-        residue_costs[:, references.junctions[order[start : start + count], :length].T].ravel()
-        for length, start, count in zip(lengths, starts, counts, strict=True)
-    ]
-    tabulated = (
-        np.concatenate(costs),
-        lengths,
-        counts,
-        np.argsort(order).astype(np.uint32),  # unsigned: numba need not check for negative indices
-    )
-    loop_distances = gene_distances[:, references.gene]
+    loop_distances = gene_distances[:, references.gene[block.rows]]
+    tabulated = block.costs, block.lengths, block.counts, block.ranks
 
     def add_part(part: slice) -> None:
         rows = total[part], loop_distances, queries.gene[part], queries.junctions[part], queries.lengths[part]

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from airrvec.core import schema
+from airrvec.core.tables import map_distinct
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +15,12 @@ import pyarrow.compute as pc
 def is_measurable(receptors: pa.Table, loci: tuple[str, ...]) -> np.ndarray:
     """Return whether V gene, with its loops, and junction of all loci are known; shape (n,)."""
     known = np.ones(len(receptors), bool)
-    species = receptors["species"].to_pylist()
+    species, kind = np.unique(receptors["species"].to_numpy(), return_inverse=True)
     for locus in loci:
-        genes = list(zip(species, receptors[schema.field(locus, "v_call")].to_pylist(), strict=True))
-        has_loops = {gene: gene[1] is not None and loops_of(*gene) is not None for gene in set(genes)}
-        known &= np.array([has_loops[gene] for gene in genes], bool)
+        for number, name in enumerate(species):
+            v_call = receptors[schema.field(locus, "v_call")]
+            has_loops = map_distinct(v_call, lambda gene, name=name: gene and loops_of(name, gene))
+            known &= (kind != number) | pc.is_valid(has_loops).to_numpy(zero_copy_only=False)
         known &= pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy()
     return known
 

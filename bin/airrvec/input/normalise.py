@@ -587,11 +587,10 @@ def _receptors(cells: dict, lineage: schema.Lineage) -> tuple[pa.Table, pa.Array
     """Return the distinct receptors in order of appearance, and the receptor row of each cell."""
     keys = identity.receptor_keys(cells, lineage).dictionary_encode()
     number = keys.indices.to_numpy(zero_copy_only=False)
-    first = np.empty(len(keys.dictionary), np.int64)
-    first[number[::-1]] = np.arange(len(number))[::-1]  # reversed, so that the first row of a number wins
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(number), prepend=-1))  # numbers rise as they appear
     fields = ("species", *lineage.receptor_fields)
     distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
     junctions = [distinct[schema.field(locus, "junction_aa")] for locus in lineage.loci]
     has_chain = np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
-    words = pa.array(chain_pairing_classes(has_chain.astype(np.int64)), pa.string())
+    words = chain_pairing_classes(has_chain.astype(np.int64))
     return identity.receptors_table(distinct, words, lineage), keys.indices

@@ -41,13 +41,9 @@ def chains_of_cells(chains: pa.Table, index: np.ndarray, shared: np.ndarray) -> 
     """
     cell, side = np.nonzero(index >= 0)
     counted = ~(shared[cell] & (side == 1))
-    rows = pa.array(index[cell, side], pa.int64())
-    columns = {}
-    for field in schema.CHAINS:
-        if field.name == "cell_row":
-            columns[field.name] = pa.array(cell + 1, pa.int64())
-        elif field.name not in _CELL_COLUMNS:
-            columns[field.name] = _taken(chains[field.name], rows)
+    taken = [name for name in schema.CHAINS.names if name not in ("cell_row", *_CELL_COLUMNS)]
+    kept = _take(chains.select(taken), index[cell, side])
+    columns = {"cell_row": pa.array(cell + 1, pa.int64())} | dict(zip(taken, kept.columns, strict=True))
     for name in ("duplicate_count", "umi_count", "consensus_count"):
         columns[name] = pc.if_else(pa.array(counted), columns[name], pa.scalar(None, pa.int64()))
     return pa.table(columns)
@@ -66,22 +62,11 @@ def with_cells(chains: pa.Table, cells: pa.Table, first_row: int) -> pa.Table:
     first_row : int
         Number of cells of the sample before these.
     """
-    place = pc.subtract(chains["cell_row"], 1)
+    place = chains["cell_row"].to_numpy() - 1
     columns = {name: chains[name] for name in chains.column_names}
     columns["cell_row"] = pc.add(chains["cell_row"], first_row)
-    columns |= {name: cells[name].take(place) for name in _CELL_COLUMNS}
+    columns |= dict(zip(_CELL_COLUMNS, _take(cells.select(_CELL_COLUMNS), place).columns, strict=True))
     return pa.table([columns[name] for name in schema.CHAINS.names], schema=schema.CHAINS)
-
-
-def _taken(values: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
-    """Return values of a column in pieces: the sequences of a large sample exceed one array of strings."""
-    if values.null_count == len(values):  # most formats lack most fields
-        return pa.chunked_array([pa.nulls(len(rows), values.type)])
-    text = pa.types.is_string(values.type)
-    whole = values.cast(pa.large_string()) if text else values
-    whole = whole.combine_chunks()
-    pieces = [whole.take(rows.slice(first, BATCH)) for first in range(0, len(rows), BATCH)]
-    return pa.chunked_array([piece.cast(values.type) for piece in pieces], values.type)
 
 
 # --- Pairing of the chains of each cell into receptors
@@ -150,7 +135,7 @@ def pair(
         "rows": _distinct(row[index[new]]),
         "chains": chains_of_cells(chains, index, clonotype),
         "input_rows": pa.array(new_row.sum(axis=1)),
-        "chain_pairing": pa.array(chain_pairing_classes(n_chains)[parent], pa.string()),
+        "chain_pairing": chain_pairing_classes(n_chains[parent]),
         "species": chains["species"].take(pa.array(first)),
     }
     used_later = chains.drop_columns([*schema.KEPT_FIELDS, "consensus_count", "functionality"])
@@ -276,7 +261,10 @@ def _fields_where(both: list[pa.Table], lineage: schema.Lineage, flags: dict[str
         )
         for locus, chains in zip(lineage.loci, both, strict=True)
         for name, flag in flags.items()
+        if pc.any(chains[flag]).as_py()
     ]
+    if not names:
+        return pa.nulls(len(both[0]), pa.string())
     # The empty first string is needed because pyarrow skips a row in which all values are null.
     joined = pc.utf8_ltrim(pc.binary_join_element_wise("", *names, ",", null_handling="skip"), ",")
     return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
@@ -334,36 +322,53 @@ def cell_numbers(chains: pa.Table) -> np.ndarray:
 
 
 def _take(chains: pa.Table, index: np.ndarray) -> pa.Table:
-    """Return rows of a table; nulls where the index is -1."""
-    return chains.take(pa.array(index, mask=index < 0))
+    """Return rows of a table; nulls where the index is -1. Rows that are all in order are not copied."""
+    if np.array_equal(index, np.arange(len(chains))):
+        return chains
+    rows = pa.array(index, pa.int64(), mask=index < 0)
+    return pa.table([_taken(values, rows) for values in chains.columns], schema=chains.schema)
 
 
-def chain_pairing_classes(n_chains: np.ndarray) -> np.ndarray:
+def _taken(values: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
+    """Return values of a column in pieces: the sequences of a large sample exceed one array of strings."""
+    if rows.null_count == len(rows) or values.null_count == len(values):  # most formats lack most fields
+        return pa.chunked_array([pa.nulls(len(rows), values.type)])
+    text = pa.types.is_string(values.type)
+    whole = values.cast(pa.large_string()) if text else values
+    whole = whole.combine_chunks()
+    pieces = [whole.take(rows.slice(first, BATCH)) for first in range(0, len(rows), BATCH)]
+    return pa.chunked_array([piece.cast(values.type) for piece in pieces], values.type)
+
+
+_CLASSES = pa.array(
+    [
+        schema.MULTICHAIN,
+        schema.ORPHAN_VJ,
+        schema.ORPHAN_VDJ,
+        schema.TWO_FULL_CHAINS,
+        schema.EXTRA_VJ,
+        schema.EXTRA_VDJ,
+        schema.SINGLE_PAIR,
+    ]
+)
+
+
+def chain_pairing_classes(n_chains: np.ndarray) -> pa.Array:
     """
     Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,).
 
     Examples
     --------
-    >>> chain_pairing_classes(np.array([[1, 1], [2, 1], [1, 0]])).tolist()
+    >>> chain_pairing_classes(np.array([[1, 1], [2, 1], [1, 0]])).to_pylist()
     ['single pair', 'extra VJ', 'orphan VJ']
     """
     n_vj, n_vdj = n_chains.T
-    return np.select(
-        [
-            (n_vj > 2) | (n_vdj > 2),
-            n_vdj == 0,
-            n_vj == 0,
-            (n_vj == 2) & (n_vdj == 2),
-            n_vj == 2,
-            n_vdj == 2,
-        ],
-        [
-            schema.MULTICHAIN,
-            schema.ORPHAN_VJ,
-            schema.ORPHAN_VDJ,
-            schema.TWO_FULL_CHAINS,
-            schema.EXTRA_VJ,
-            schema.EXTRA_VDJ,
-        ],
-        schema.SINGLE_PAIR,
-    )
+    rules = [  # in the order of the classes; a cell has the first that holds, else the last class
+        (n_vj > 2) | (n_vdj > 2),
+        n_vdj == 0,
+        n_vj == 0,
+        (n_vj == 2) & (n_vdj == 2),
+        n_vj == 2,
+        n_vdj == 2,
+    ]
+    return _CLASSES.take(pa.array(np.select(rules, range(len(rules)), len(rules))))

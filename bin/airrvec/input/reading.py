@@ -137,7 +137,7 @@ Item = TypeVar("Item")
 _END = object()
 
 
-def prefetch(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
+def prefetch(items: Iterator[Item], ahead: int = 1) -> Iterator[Item]:
     """
     Yield the same items, made by a thread while the consumer works on earlier items.
 

@@ -8,6 +8,7 @@ the run.
 
 import hashlib
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +55,19 @@ class Neighbourhood:
     def degrees(self) -> np.ndarray:
         """Number of neighbours of each receptor, shape (n,)."""
         return np.diff(self.graph.indptr)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return arrays from which the method `read` makes the same."""
+        parts = {"indptr": self.graph.indptr, "indices": self.graph.indices}
+        return {"radius": np.float64(self.radius), "expected": self.expected, **parts}
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, np.ndarray]) -> "Neighbourhood":
+        """Return the neighbourhood that the method `arrays` described."""
+        ones = np.ones(len(arrays["indices"]), np.float32)
+        expected = arrays["expected"]
+        graph = sparse.csr_array((ones, arrays["indices"], arrays["indptr"]), (len(expected), len(expected)))
+        return cls(float(arrays["radius"]), graph, expected)
 
 
 @step("radius of neighbours")

@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ from airrvec.core.vectors import VectorModel, check_same_model, read_model
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from airrvec.repertoire.repertoires import Repertoires  # takes seconds to import
+if TYPE_CHECKING:  # they take seconds to import
+    from airrvec.repertoire.clustering import Neighbourhood
+    from airrvec.repertoire.repertoires import Repertoires
 
 ABOUT = "about.json"  # beside the files of the groups
 
@@ -87,19 +89,23 @@ class Group:
         Repertoires of the species.
     rows : ndarray of int64, shape (n,)
         Rows of the clonotypes among those of ``repertoires``.
-    vectors, background : ndarray of float32, shape (n, d) and (m, d)
-        Vectors of these clonotypes, and of background receptors of the species.
-    radius : float
-        Distance within which receptors are neighbours.
+    neighbourhood : Neighbourhood
+        Neighbours of these clonotypes among them, and by chance.
+    n_background : int
+        Background receptors of the species that have a vector.
     """
 
     species: str
     chains: str
     repertoires: "Repertoires"
     rows: np.ndarray
-    vectors: np.ndarray
-    background: np.ndarray
-    radius: float
+    neighbourhood: "Neighbourhood"
+    n_background: int
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """Vectors of these clonotypes, ndarray of float32, shape (n, d)."""
+        return self.repertoires.vectors(self.rows)
 
 
 def comparison_groups(
@@ -142,7 +148,6 @@ def background_name(args: argparse.Namespace) -> str:
 def make_groups(args, part, species: str) -> Iterator[Group]:
     """Yield the group of each class of chains of a species, with a new background."""
     from airrvec.encoders.sceptr import Sceptr
-    from airrvec.repertoire.clustering import radius_by_chance
     from airrvec.synthetic.background import background
 
     present = present_chains(part)
@@ -155,9 +160,16 @@ def make_groups(args, part, species: str) -> Iterator[Group]:
         background_vectors = encoder.embed(with_chains(receptors, chains))
         background_vectors = background_vectors[np.isfinite(background_vectors).all(axis=1)]
         rows = part.rows(chains)
-        vectors = part.vectors(rows)
-        radius = radius_by_chance(vectors, background_vectors, args.cluster_chance, threads=args.threads)
-        yield Group(species, chains, part, rows, vectors, background_vectors, radius)
+        neighbourhood = _neighbourhood(args, part.vectors(rows), background_vectors)
+        yield Group(species, chains, part, rows, neighbourhood, len(background_vectors))
+
+
+def _neighbourhood(args, vectors: np.ndarray, background: np.ndarray) -> "Neighbourhood":
+    """Return the neighbours of receptors within the radius of chance."""
+    from airrvec.repertoire import clustering
+
+    radius = clustering.radius_by_chance(vectors, background, args.cluster_chance, threads=args.threads)
+    return clustering.neighbourhood(vectors, background, radius, threads=args.threads)
 
 
 def present_chains(part) -> list[str]:
@@ -166,7 +178,7 @@ def present_chains(part) -> list[str]:
 
 
 def write_groups(args: argparse.Namespace, repertoires, folder: Path) -> None:
-    """Write background and radius of the groups of each species, or why there are none."""
+    """Write the neighbours of the groups of each species, or why there are none."""
     folder.mkdir(parents=True, exist_ok=True)
     reasons = {}
     for species in repertoires.species:
@@ -177,7 +189,7 @@ def write_groups(args: argparse.Namespace, repertoires, folder: Path) -> None:
                     tables.atomic_path(folder / f"{species}_{group.chains}.npz") as path,
                     path.open("wb") as handle,
                 ):
-                    np.savez(handle, vectors=group.background, radius=group.radius)
+                    np.savez(handle, n_background=group.n_background, **group.neighbourhood.arrays())  # type: ignore[arg-type]  # none is called allow_pickle
         except InputError as problem:
             reasons[species] = str(problem)
     about = {"background": background_name(args), "without": reasons}
@@ -185,12 +197,13 @@ def write_groups(args: argparse.Namespace, repertoires, folder: Path) -> None:
 
 
 def read_groups(args, part, species: str) -> Iterator[Group]:
-    """Yield the groups of a species with the background and radius that `write_groups` wrote."""
+    """Yield the groups of a species with the neighbours that `write_groups` wrote."""
+    from airrvec.repertoire.clustering import Neighbourhood
+
     reasons = _about(args)["without"]
     if species in reasons:
         raise InputError(reasons[species].removesuffix("."))
     for chains in present_chains(part):
         with np.load(args.groups / f"{species}_{chains}.npz", allow_pickle=False) as group:
-            background, radius = group["vectors"], float(group["radius"])
-        rows = part.rows(chains)
-        yield Group(species, chains, part, rows, part.vectors(rows), background, radius)
+            neighbourhood, n_background = Neighbourhood.read(group), int(group["n_background"])
+        yield Group(species, chains, part, part.rows(chains), neighbourhood, n_background)

@@ -9,7 +9,6 @@ from airrvec.core.progress import counter, step
 from airrvec.core.seeds import generator
 from airrvec.repertoire.options import Group
 from airrvec.repertoire.repertoires import Repertoires
-from airrvec.search import radius_search
 from airrvec.stats import significance
 from airrvec.stats.components import signs
 
@@ -85,7 +84,7 @@ def pairs_table(samples) -> pa.Table:
             **samples.group,
             "sample_1": np.array(names, object)[first],
             "sample_2": np.array(names, object)[second],
-            "radius": samples.compared.radius,
+            "radius": samples.compared.neighbourhood.radius,
             **measures,
         }
     )
@@ -145,18 +144,13 @@ def shares_near(samples) -> np.ndarray:
     """
     import scipy.sparse
 
-    vectors, radius = samples.compared.vectors, samples.compared.radius
+    n = len(samples.compared.rows)
     carried = [pd.Series(1, rows) for rows in samples.with_vectors.values()]
-    members = _members(carried, len(vectors)).astype(np.float32)  # (n_samples, n_receptors)
-    in_any = np.flatnonzero(np.asarray(members.sum(axis=0)).ravel())
-    if len(in_any) < len(vectors):
-        vectors, members = vectors[in_any], members[:, in_any]
+    members = _members(carried, n).astype(np.float32)  # (n_samples, n_receptors)
     samples_of_receptor = members.T.tocsr()
-    first, second, _ = radius_search.pairs_within(vectors, radius, threads=samples.threads)
-    half = scipy.sparse.csr_matrix((np.ones(len(first), np.float32), (first, second)), (len(vectors),) * 2)
-    graph = half + half.T + scipy.sparse.identity(len(vectors), np.float32, "csr")
+    graph = samples.compared.neighbourhood.graph + scipy.sparse.eye_array(n, dtype=np.float32, format="csr")
     near = np.zeros((members.shape[0],) * 2)
-    for start in range(0, len(vectors), _RECEPTORS):
+    for start in range(0, n, _RECEPTORS):
         block = slice(start, start + _RECEPTORS)
         in_samples = ((graph[block] @ samples_of_receptor) > 0).astype(np.float32)  # (n_receptors, n_samples)
         near += (members[:, block] @ in_samples).toarray()
@@ -247,7 +241,6 @@ class Samples:
     n_receptors, n_permutations : int
         Most receptors of a sample, drawn at random, in computations over all pairs; permutations of them.
     seed : int
-    threads : int
     weights : {"clones", "cells"}
         Whether mean vectors and mean kernels count each clonotype once, or by its cells.
     """
@@ -256,7 +249,6 @@ class Samples:
     n_receptors: int = 1000
     n_permutations: int = 999
     seed: int = 420
-    threads: int = 1
     weights: str = "clones"
 
     @property

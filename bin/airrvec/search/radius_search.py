@@ -109,7 +109,8 @@ def gathered(vectors, rows):
     """Return rows of a matrix in their order, as indexing does, without the interpreter lock."""
     result = np.empty((len(rows), vectors.shape[1]), vectors.dtype)
     for i in range(len(rows)):
-        result[i] = vectors[rows[i]]
+        for j in range(vectors.shape[1]):
+            result[i, j] = vectors[rows[i], j]
     return result
 
 
@@ -272,12 +273,14 @@ def join_blocks(block, other_block, same, reach, radius, limit):
         Row of the query and of the reference, in no particular order.
     distances : ndarray of float32, shape (n,)
     """
-    most = (block.pieces[:, 2] - block.pieces[:, 1]).max()
+    most = 0
+    for i in range(len(block.pieces)):
+        most = max(most, block.pieces[i, 2] - block.pieces[i, 1])
     n_numbers = block.short.shape[1] + 2
     packed = np.empty((-(-most // ROWS), n_numbers, ROWS), np.float32)
     strip, excess = np.empty((n_numbers, WIDTH), np.float32), np.empty((ROWS, WIDTH), np.float32)
     candidates = np.empty(packed.shape[0] * ROWS * WIDTH, np.int64)
-    pairs, distances, n_pairs = np.empty((256, 2), np.int64), np.empty(256, np.float32), 0
+    pairs, distances, n_pairs = np.empty((256, 2), np.int64), np.empty(256, np.float32), np.int64(0)
     for i, (cell, start, stop) in enumerate(block.pieces):
         begin = start - block.pieces[0, 1]
         mine = slice(begin, begin + stop - start)
@@ -296,7 +299,7 @@ def join_blocks(block, other_block, same, reach, radius, limit):
                     other_block.own[theirs],
                     other_block.products[i, theirs],
                     reach[i, j],
-                    (ROWS, WIDTH),
+                    (np.int64(ROWS), np.int64(WIDTH)),
                 )
             near += begin
             other_near += other_begin
@@ -409,14 +412,16 @@ def _with_room(pairs, distances, n):
     """Return arrays with room for n pairs."""
     if n <= len(pairs):
         return pairs, distances
-    longer = np.empty((2 * n, 2), np.int64), np.empty(2 * n, np.float32)
-    longer[0][: len(pairs)], longer[1][: len(pairs)] = pairs, distances
-    return longer
+    longer, farther = np.empty((2 * n, 2), np.int64), np.empty(2 * n, np.float32)
+    for i in range(len(pairs)):
+        longer[i, 0], longer[i, 1], farther[i] = pairs[i, 0], pairs[i, 1], distances[i]
+    return longer, farther
 
 
 # --- The search
 
 MOST_CELLS, CELL = 4000, 1000  # cells, and vectors of a cell where there are fewer of them
+SAMPLED = 20  # vectors per cell from which the centres are computed
 MOST_ROWS, LEAST_BLOCKS = 131_072, 8  # vectors of a block, and blocks where there are fewer vectors
 ROW = 8  # blocks of references that are compared with a block of queries in turn
 SEED = 420  # of what changes the time, never the result
@@ -511,7 +516,9 @@ def join(
         return
     longest = max(float(np.einsum("nd,nd->n", part, part).max()) for part in parts)
     radius = min(radius, 2.1 * np.sqrt(longest))  # no pair is farther apart; kernels need a finite radius
-    centres = parts[-1][:: -(-len(parts[-1]) // min(MOST_CELLS, -(-fewest // CELL)))]
+    n_cells = min(MOST_CELLS, -(-fewest // CELL))
+    sample = parts[-1][:: max(1, len(parts[-1]) // (SAMPLED * n_cells))]
+    centres = neighbours.cell_centres(sample, n_cells, seed=SEED, threads=threads)
     bounds = lower_bounds(parts[0], parts[-1], radius, seed=SEED)
     size = min(MOST_ROWS, max(CELL, -(-max(map(len, parts)) // LEAST_BLOCKS)))
     grouped = [_grouped(part, centres, bounds, size, threads) for part in parts]

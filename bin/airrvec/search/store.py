@@ -16,7 +16,6 @@ from threading import Lock
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
-from airrvec.core.seeds import numbered_generator
 from airrvec.model.cpu.kernels import WIDTH, copy_strip
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
 from airrvec.search import neighbours
@@ -27,7 +26,6 @@ import numpy as np
 
 RECORDS, CELLS = "records.bin", "cells.npy"
 READ_AT_ONCE = 2**16  # vectors
-ROUNDS = 4  # of k-means: ten find .003 more of the neighbours, and take three times as long
 
 
 @dataclass(frozen=True)
@@ -153,41 +151,6 @@ def spans(starts: np.ndarray, wanted: np.ndarray) -> Iterator[tuple[int, int]]:
             first = number
     if first is not None:
         yield first, len(wanted)
-
-
-def cells_of(vectors: np.ndarray, centres: np.ndarray, *, threads: int = 1) -> np.ndarray:
-    """Return the cell of each vector, that of the nearest centre; ndarray of int64, shape (n,)."""
-    _, rows = neighbours.nearest(vectors, centres, 1, threads=threads, approximate_above=np.inf)
-    return rows[:, 0]
-
-
-def cell_centres(vectors: np.ndarray, n_cells: int, *, seed: int, threads: int = 1) -> np.ndarray:
-    """
-    Return the centres of cells by k-means, `ROUNDS` rounds from random vectors.
-
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n, d)
-        At least one.
-    n_cells : int
-        Number of cells, at most n.
-    seed : int
-        Seed of the first centres.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_cells, d)
-        A cell that loses all its vectors keeps its centre.
-    """
-    centres = vectors[numbered_generator(seed).permutation(len(vectors))[:n_cells]].copy()
-    for _ in range(ROUNDS):
-        cell = cells_of(vectors, centres, threads=threads)
-        order = np.argsort(cell, kind="stable")
-        numbers, first = np.unique(cell[order], return_index=True)
-        sums = np.add.reduceat(vectors[order], first, axis=0, dtype=np.float64)
-        counts = np.diff(np.append(first, len(order)))
-        centres[numbers] = (sums / counts[:, None]).astype(np.float32)
-    return centres
 
 
 # --- Kernel that counts the references within several distances of a query

@@ -1,5 +1,5 @@
 process EMBED_BACKGROUND {
-    label 'process_medium'
+    label 'process_parallel'
     label 'process_optional'
     conda "${moduleDir}/environment.yml"
 

@@ -35,6 +35,14 @@ def inOrder(metas, kinds) {
     return [ids.collect { id -> metas.find { meta -> meta.id == id } }] + files
 }
 
+// channel: [ metas, cells, chains ] in batches of about half a million cells, for tasks that read the run's receptors
+def largerBatches(batches) {
+    return batches.flatMap { rows -> rows.transpose() }
+        .toSortedList { a, b -> a[1].name <=> b[1].name }
+        .flatMap { rows -> inBatches(rows, rows.collect { row -> row[1].size() }, 25_000_000, 200) }
+        .map { batch -> batch.transpose() }
+}
+
 // channel: rows [ meta, cells, chains ] of all samples, sorted by the names of the cells; nothing without samples
 def samplesTogether(batches) {
     return batches.flatMap { rows -> rows.transpose() }

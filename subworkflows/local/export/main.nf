@@ -4,6 +4,7 @@ include { DESCRIBE_CELLS  } from '../../../modules/local/describe_cells/main'
 include { EXPORT_AIRR     } from '../../../modules/local/export_airr/main'
 include { EXPORT_ANNDATA  } from '../../../modules/local/export_anndata/main'
 include { EXPORT_SCE      } from '../../../modules/local/export_sce/main'
+include { largerBatches   } from '../batches/main'
 include { byName          } from '../files/main'
 
 workflow EXPORT {
@@ -33,13 +34,14 @@ workflow EXPORT {
     }
     if (settings.export_anndata || settings.export_sce) {
         // And one task for all samples.
+        larger = largerBatches(batches).map { metas, cells, chains -> [metas.collect { meta -> meta.id }, cells, chains] }
         pooled = together.map { rows -> [['all_samples'], rows.collect { row -> row[1] }, rows.collect { row -> row[2] }] }
-        called = each
+        called = larger
             .flatMap { names, _cells, _chains -> names.collect { name -> [name, groupKey(names.join(' '), names.size())] } }
             .join(results.calls.map { file -> [file.baseName, file] }, remainder: true)
             .groupTuple(by: 1)
             .map { _names, key, files -> [key.toString(), files.findAll { file -> file }.sort { file -> file.name }] }
-        alone = each.map { names, cells, _chains -> [names.join(' '), names, cells] }
+        alone = larger.map { names, cells, _chains -> [names.join(' '), names, cells] }
             .join(called)
             .map { _key, names, cells, files -> [names, cells, files] }
         all = pooled.map { names, cells, _chains -> [names, cells] }.combine(byName(results.calls).map { files -> [files] })
@@ -55,10 +57,10 @@ workflow EXPORT {
         )
         missing = missing.mix(DESCRIBE_CELLS.out.missing)
         versions = versions.mix(DESCRIBE_CELLS.out.versions)
-        complete = each.mix(pooled)
+        complete = larger.mix(pooled)
             .join(DESCRIBE_CELLS.out.description)
             .map { names, cells, chains, files -> [described(names, files), cells, chains, files] }
-        exported = each.mix(pooled).map { names, _cells, _chains -> names }
+        exported = larger.mix(pooled).map { names, _cells, _chains -> names }
     }
     if (settings.export_anndata) {
         EXPORT_ANNDATA(complete, receptors, embeddings, library.export_anndata)

@@ -41,8 +41,7 @@ def resultRows(root, run, records) {
     def folders = run.tasks.collect { folder -> located(folder) }
     def files = (listed - ['ro-crate-metadata.json']).collectMany { name -> standingAt(root, name) }
         .findAll { name, path -> path.exists() && !path.isDirectory() && isPublished(linkOrFile(root, name), run.marker, folders) }
-    // In the order of the processes: two may write equal files, of which CALIBRATE_ANNOTATION's same_studies is published.
-    def made = records.findAll { record -> record.kind == 'result' }.sort { record -> record.process }.groupBy { record -> record.name.tokenize('/').last() }
+    def made = records.findAll { record -> record.kind == 'result' }.groupBy { record -> record.name.tokenize('/').last() }
     // Tasks without records, of R and MultiQC: their own copies are looked at.
     def plain = run.tasks.findAll { folder -> !inBucket(folder) && !recordsOf(folder.resolve('versions.yml')) }
     // All cores read and hash.

@@ -34,14 +34,15 @@ def embed(work: Work) -> None:
 def reference(work: Work) -> None:
     """Merge the tables, whose labels may differ, into one reference."""
     names = [sample.name for sample, _, _ in work.normalised(work.folder)]
-    merge(work, names)
+    merge(work, names, "--same-studies")
     verb_files.publish(work.folder, names, work.results)
 
 
-def merge(work: Work, names: list[str]) -> tuple[Path, Path]:
+def merge(work: Work, names: list[str], *options: str) -> tuple[Path, Path]:
     """Merge normalised tables of the working folder; return the cells and receptors of the result."""
     folder = work.folder / "merged"
-    at_work.run("merge_references", "--sources", *names, "--tables", work.folder, "--outdir", folder)
+    places = ("--tables", work.folder, "--outdir", folder)
+    at_work.run("merge_references", "--sources", *names, *places, *options)
     return folder / "reference.cells.parquet", folder / "reference.receptors_0000.parquet"
 
 

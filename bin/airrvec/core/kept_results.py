@@ -1,15 +1,16 @@
 """
-Finished calibrations, kept in a folder that runs share.
+Normalised references, merges of them and finished calibrations, kept in a folder that runs share.
 
-A calibration is a file, named by the digest of all that it depends on: the reference, the model, the
-background, the settings, the code, the packages and the kind of processor, on which last digits depend. It
-holds the results of the script that calibrates, byte by byte, in a packed tar archive that ends with its
-SHA-256. Whatever is wrong with the folder, the calibration is made instead.
+The results of a script are a file, named by the digest of all that they depend on: the reference, the model,
+the background, the settings, the code, the packages and the kind of processor, on which last digits depend.
+It holds the results byte by byte, in a packed tar archive that ends with its SHA-256. Whatever is wrong with
+the folder, the results are made instead.
 
 The folder may hold files of others. airrvec replaces and deletes there only files that are named by a digest
 and have its seal, and only if the folder has its marker, `MARKER`. Nothing is renamed.
 """
 
+import argparse
 import hashlib
 import os
 import platform
@@ -24,22 +25,23 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote
 
-from airrvec.core import records, schema, tables
+from airrvec.core import records, schema, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.core.terminal import print_warning
 
 import pyarrow as pa
 
-N_KEPT = 10  # calibrations in a folder; those that were not used for the longest time are deleted
+N_KEPT = 30  # files in a folder, three a reference; those that were not used for the longest time are deleted
 ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
 PACKAGES = ("llvmlite", "numba", "numpy", "olga", "pandas", "pyarrow", "scikit-learn", "scipy", "tidytcells")
 NONE = "none"
+CALIBRATION, NORMALISED, MERGED = "calibration", "normalised reference", "merged reference"
 MARKER = "airrvec_calibrations.txt"
 
 _MARK = "airrvec calibrations\n"  # how the marker begins
 _MARK_TEXT = f"""{_MARK}
-airrvec keeps finished calibrations here: files named by 64 hexadecimal digits. It deletes those that were not
-used for the longest time, and nothing else. All of them may be deleted at any time.
+airrvec keeps references and their calibrations here: files named by 64 hexadecimal digits. It deletes those
+that were not used for the longest time, and nothing else. All of them may be deleted at any time.
 """
 _NAME = re.compile(r"[0-9a-f]{64}\.tar\.zst")
 _TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.tar\.zst\.\d+-[0-9a-f]{8}\.tmp")
@@ -47,14 +49,16 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.tar\.zst\.\d+-[0-9a-f]{8}\.tmp")
 _LIBRARY = Path(__file__).parents[1]
 _TABLES = (
     *("calibration", "precision_recall", "epitopes", "receptors"),
-    *("suspect_labels", "same_studies"),
+    *("suspect_labels", "same_studies", "merged", "conflicts", "sources"),
 )
 _RESULTS = {
     "calibration.qc.json",
+    "warnings.json",
     "reference/not_calibrated.json",
     *(f"{name}.{kind}" for name in _TABLES for kind in ("parquet", "tsv")),
     *(f"reference/{species}_{chains}.npz" for species in schema.SPECIES for chains in CHAIN_CLASSES),
 }
+_NORMALISED = re.compile(r"[^/]+\.((cells|chains|receptors_0000|rejects)\.parquet|qc\.json)")
 
 
 def folder(name: str) -> Path | None:
@@ -71,6 +75,11 @@ def shared_folder() -> str:
     return unquote(os.environ.get("AIRRVEC_CALIBRATIONS", NONE))
 
 
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add the folder to the options of a script: by default that of the pipeline, which verbs do without."""
+    settings.add(parser, "calibrations", type=folder, default=shared_folder())
+
+
 def user_folder() -> str:
     """Return `shared_folder` if the environment names one, else that of the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -78,19 +87,19 @@ def user_folder() -> str:
     return shared_folder() if "AIRRVEC_CALIBRATIONS" in os.environ else own
 
 
-def digest(script: Path, model: Path, inputs: dict[str, Path | None], settings: dict) -> str:
+def digest(script: Path, model: Path | None, inputs: dict[str, Path | None], options: dict) -> str:
     """
-    Return the digest of everything that a calibration depends on, 64 hexadecimal digits.
+    Return the digest of everything that the results of a script depend on, 64 hexadecimal digits.
 
     Parameters
     ----------
     script : Path
-        The script that calibrates.
-    model : Path
-        Folder of the model.
+        The script that makes them.
+    model : Path or None
+        Folder of the model, if they depend on one.
     inputs : dict of str to Path or None
         Tables by their names: files, or folders of partitions.
-    settings : dict
+    options : dict
         Options of the script that change its results; JSON.
     """
     from llvmlite import binding  # 0.05 s
@@ -105,12 +114,12 @@ def digest(script: Path, model: Path, inputs: dict[str, Path | None], settings: 
             binding.get_host_cpu_name(),
             binding.get_host_cpu_features().flatten(),
         ],
-        "model": _names_and_contents(sorted(path for path in model.rglob("*") if path.is_file()), model),
+        "model": model and _names_and_contents([*filter(Path.is_file, sorted(model.rglob("*")))], model),
         "inputs": {
             name: path and [records.sha256(part) for part in tables.files(path)]
             for name, path in inputs.items()
         },
-        "settings": settings,
+        "settings": options,
     }
     return hashlib.sha256(tables.json_text(depends_on, sort_keys=True).encode()).hexdigest()
 
@@ -126,9 +135,9 @@ def _names_and_contents(paths: list[Path], root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): records.sha256(path) for path in paths}
 
 
-def take(folder: Path, key: str, outdir: Path) -> bool:
+def take(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> bool:
     """
-    Write the results of a kept calibration; return whether there is one.
+    Write kept results; return whether there are any.
 
     A damaged one counts as none, and `keep` replaces it.
 
@@ -140,6 +149,8 @@ def take(folder: Path, key: str, outdir: Path) -> bool:
         From `digest`.
     outdir : Path
         Folder of the results.
+    kind : str
+        What they are, for the terminal.
     """
     path = _path(folder, key)
     try:
@@ -147,17 +158,17 @@ def take(folder: Path, key: str, outdir: Path) -> bool:
     except FileNotFoundError:
         return False
     except records.DamagedError as problem:
-        _say(f"{path} is damaged ({problem}); it is made again")
+        _say(kind, f"{path} is damaged ({problem}); it is made again")
         return False
     except OSError as problem:
-        _say(f"{path} cannot be read ({problem.strerror or problem}); it is made again")
+        _say(kind, f"{path} cannot be read ({problem.strerror or problem}); it is made again")
         return False
     with suppress(OSError):  # read-only
         os.utime(path)  # used last now
     for name, content in results.items():
         with tables.atomic_path(outdir / name) as temporary:
             temporary.write_bytes(content)
-    _say(f"taken from {path}")
+    _say(kind, f"taken from {path}")
     return True
 
 
@@ -176,12 +187,16 @@ def _read(path: Path) -> dict[str, bytes]:
             results = {name: file.read() for name, file in files if file}
     except (tarfile.TarError, EOFError, OSError, ValueError) as problem:
         raise records.DamagedError("it is no archive") from problem
-    if strange := results.keys() - _RESULTS:
+    if strange := [name for name in results if not _is_result(name)]:
         raise records.DamagedError(f"it holds {min(strange)}")
     return results
 
 
-def keep(folder: Path, key: str, outdir: Path) -> None:
+def _is_result(name: str) -> bool:
+    return name in _RESULTS or bool(_NORMALISED.fullmatch(name))
+
+
+def keep(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> None:
     """Keep the results that the script has written to ``outdir``; if that fails, only say so."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -192,7 +207,7 @@ def keep(folder: Path, key: str, outdir: Path) -> None:
         _write_sealed(folder, key, outdir, records.noted())
         _delete_oldest(folder)
     except OSError as problem:
-        _say(f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
+        _say(kind, f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
 
 
 def _mark(folder: Path) -> None:
@@ -231,16 +246,16 @@ def _write_sealed(folder: Path, key: str, outdir: Path, written: list[Path]) -> 
             pa.output_stream(temporary, compression="zstd") as stream,
             tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive,
         ):
-            for name in sorted(results.keys() & _RESULTS):
+            for name in filter(_is_result, sorted(results)):
                 content = results[name].read_bytes()
-                entry = tarfile.TarInfo(name)  # without time and owner: equal calibrations are equal files
+                entry = tarfile.TarInfo(name)  # without time and owner: equal results are equal files
                 entry.size = len(content)
                 archive.addfile(entry, BytesIO(content))
         records.seal(temporary)
 
 
 def _delete_oldest(folder: Path) -> None:
-    """Delete calibrations beyond `N_KEPT`, and what killed processes have left, in a folder with a marker."""
+    """Delete files beyond `N_KEPT`, and what killed processes have left, in a folder with a marker."""
     used = {}
     for path in folder.iterdir():
         with suppress(OSError):  # another run was faster, or the file is somebody else's
@@ -261,5 +276,5 @@ def _path(folder: Path, key: str) -> Path:
     return folder / f"{key}.tar.zst"
 
 
-def _say(text: str) -> None:
-    print_warning(f"calibration: {text}")
+def _say(kind: str, text: str) -> None:
+    print_warning(f"{kind}: {text}")
