@@ -208,6 +208,15 @@ def recipes(figures: dict) -> None:
         assert row["difference"] == pytest.approx(row["after"] - row["before"])
         if row["recipe"].startswith("not trained") and row["variant"] == "alone":
             assert row["difference"] == row["low"] == row["high"] == 0
+    default, other = (
+        [row for row in figures["variants"] if row["recipe"] == recipe]
+        for recipe in ("neighbour (default)", "both losses, all layers")
+    )
+    assert len(default) == len(other) == 4
+    assert default[0]["time_over_tuned_difference"] == default[0]["time_over_default_high"] == 0
+    for row in (*default, *other):
+        tuned = default[0]["time_after"]
+        assert row["time_over_default_difference"] == pytest.approx(row["time_after"] - tuned)
     assert all(part["epitopes"] and part["test_studies"] for part in figures["splits"])
 
 

@@ -52,7 +52,9 @@ VARIANTS = {
     "alone": "tuned",
     "weights, 0.5 tuned": "weights halfway to the start",
     "beside the start": "tuned and start, side by side",
+    "beside the start, with TCRdist": "side by side, with TCRdist",
 }
+COMPARED = ("tuned", "default", "sceptr_tcrdist")  # models that tabled variants are compared with
 BESIDE = -1.0  # stands for the vectors of both models, side by side
 UNTRAINED_K = 20
 
@@ -64,6 +66,8 @@ WIDE = SLOW | {"batch_size": 768}
 # The reference also trains the input projection and the head of masked-language modelling. A quarter of its
 # steps and of its warm-up, in smaller batches, reach the same rate, 1e-3.
 REFERENCE = "layers.2,embedding,mlm_head"
+# What two shared cores train in an hour, with three seeds and both splits.
+CHEAP = FAST | {"steps": 100, "batch_size": 192, "warmup_steps": 20}
 QUARTER = {"steps": 293, "batch_size": 384, "warmup_steps": 250, "validate_every": 20, "patience": 5}
 
 
@@ -118,12 +122,13 @@ class Recipe:
 SUM = "supervised_and_neighbour"  # a loss of this benchmark: see `extra_losses`
 WHOLE = {"dropped_chains": 0.0}
 LARGE = "sceptr_large"
+DEFAULT = "neighbour (default)"
 STARTS = {
     start: Recipe(name=f"not trained, {start}", preset=None, start=start) for start in ("sceptr", LARGE)
 }
 # The most promising first: the time may end before the last.
 TRAINED = (
-    Recipe(name="neighbour (default)", preset="neighbour"),
+    Recipe(name=DEFAULT, preset="neighbour"),
     Recipe(name="supervised, all layers", layers="all", schedule=SLOW),
     Recipe(name="both losses, all layers", layers="all", objective={"contrastive": SUM}, schedule=SLOW),
     Recipe(name="supervised, last layer", schedule=FAST),
@@ -147,6 +152,7 @@ TRAINED = (
            schedule={"steps": 160, "patience": None}),
     Recipe(name="reference's layers, a quarter of its steps", layers=REFERENCE, schedule=QUARTER),
     Recipe(name="the same, many epitopes", layers=REFERENCE, many=True, schedule=QUARTER),
+    Recipe(name="supervised, all layers, 100 steps of 192", layers="all", schedule=CHEAP),
 )  # fmt: skip
 RECIPES = {recipe.name: recipe for recipe in (*STARTS.values(), *TRAINED)}
 
@@ -412,7 +418,8 @@ class Report:
 
     def usable(self, recipe: Recipe, kind: str) -> list[int]:
         """Return the tasks of a split for which recipe and start have scores."""
-        names = (recipe.name, *(STARTS[start].name for start in {recipe.start, "sceptr"}))
+        names = {recipe.name, STARTS[recipe.start].name, STARTS["sceptr"].name}
+        names |= {DEFAULT} & set(self.args.recipes or ()) if recipe.is_tuned else set()
         return [
             number
             for number, task in enumerate(self.tasks)
@@ -439,6 +446,7 @@ class Report:
             row = {
                 **keys, "rule": variant.rule, "seeds": len(numbers), **gain.row(),
                 **{f"over_sceptr_{name}": over[name] for name in ("difference", "low", "high")},
+                **self.compared(variant, numbers, tuned, kind),
                 **untrained_row(start, tuned, variant.weight),
             }  # fmt: skip
             self.rows.append(row)
@@ -449,6 +457,25 @@ class Report:
                     for place, epitope in enumerate(self.tests[kind].epitopes)
                 ]
         results.write(self.args, self.figures(), ["torch", "lightning"])
+
+    def compared(self, variant: "Variant", numbers: list[int], tuned: list[Outcome], kind: str):
+        """Return differences of a tabled variant to the tuned model, the default, and SCEPTR with TCRdist."""
+        tcrdist = [self.tcrdist[number] for number in numbers]
+        sceptr, default = (
+            [self.done[name, number].scores[1.0]["contrast"] for number in numbers]
+            if all((name, number) in self.done for number in numbers)
+            else None
+            for name in (STARTS["sceptr"].name, DEFAULT)
+        )
+        alone = [outcome.scores[1.0]["contrast"] for outcome in tuned]
+        with_tcrdist = gains.sums(sceptr, tcrdist) if sceptr else None
+        row: dict[str, float | None] = {}
+        for name, scores in zip(COMPARED, (alone, default, with_tcrdist), strict=True):
+            values: dict[str, float | int] = {}
+            if scores and variant.name in VARIANTS and variant.rule == "contrast":
+                values = gains.gain(scores, variant.scores, self.tests[kind], self.weights[kind]).row()
+            row |= {f"over_{name}_{part}": values.get(part) for part in ("difference", "low", "high")}
+        return row
 
     def _print(self, row: dict[str, Any]) -> None:
         cells = {name: row[name] for name in self.table.columns}
@@ -469,6 +496,8 @@ class Report:
         if recipe.is_tuned:
             for rule in RULES:
                 yield Variant("beside the start", [outcome.beside[rule] for outcome in tuned], rule, BESIDE)
+            beside = [outcome.beside["contrast"] for outcome in tuned]
+            yield Variant("beside the start, with TCRdist", gains.sums(beside, tcrdist))
             yield Variant("sum with the start", list(map(np.add, before, after)))
             yield Variant("sum with the start, standardised", gains.sums(before, after))
         elif recipe.start == "sceptr":
@@ -512,7 +541,8 @@ class Report:
 
 def side_by_side(rows: list[dict[str, Any]], variant: str) -> list[dict[str, Any]]:
     """Return a row for each recipe: the contrast of a variant on each split, by ``time_`` and ``study_``."""
-    names = ("seeds", "before", "after", "difference", "low", "high", "untrained_difference")
+    names = ["seeds", "before", "after", "difference", "low", "high", "untrained_difference"]
+    names += [f"over_{model}_{part}" for model in COMPARED for part in ("difference", "low", "high")]
     recipes: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in rows:
         if (row["variant"], row["rule"]) == (variant, "contrast"):
