@@ -9,13 +9,14 @@ import os
 import subprocess
 import sys
 
-from airrvec.core import tables
+from airrvec.core import runtime, tables
 from airrvec.synthetic.synthesis import synthesise
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from inputs import ROOT
+from numba.core import entrypoints
 
 PROGRAM = """
 import json, runpy, sys
@@ -95,3 +96,9 @@ def test_matrix_products_have_the_same_bits_with_any_number_of_threads():
         command = [sys.executable, "-c", PRODUCTS, str(threads)]
         digests.add(subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout)
     assert len(digests) == 1
+
+
+def test_numba_is_extended_before_threads_compile(monkeypatch):
+    monkeypatch.setattr(entrypoints, "_already_initialized", False)
+    states = runtime.in_threads(lambda _: entrypoints._already_initialized, range(2), 2)
+    assert list(states) == [True, True]

@@ -86,6 +86,7 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
     function : callable
         Runs in parallel while it is in compiled loops, which release the interpreter lock.
     """
+    _extend_numba()
     with one_blas_thread(), ThreadPoolExecutor(n) as pool:
         waiting = []
         for item in items:
@@ -94,6 +95,19 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
                 yield waiting.pop(0).result()
         while waiting:
             yield waiting.pop(0).result()
+
+
+def _extend_numba() -> None:
+    """
+    Register what other packages add to numba, before threads compile.
+
+    numba does so at the first compilation, without a lock: what a second thread compiles meanwhile fails
+    with a `KeyError`.
+    """
+    if "numba" in sys.modules:
+        from numba.core import entrypoints
+
+        entrypoints.init_all()  # the first time; then nothing
 
 
 def one_openmp_thread() -> AbstractContextManager:
