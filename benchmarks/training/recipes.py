@@ -467,10 +467,10 @@ class Report:
             else None
             for name in (STARTS["sceptr"].name, DEFAULT)
         )
-        alone = [outcome.scores[1.0]["contrast"] for outcome in tuned]
+        only_tuned = [outcome.scores[1.0]["contrast"] for outcome in tuned]
         with_tcrdist = gains.sums(sceptr, tcrdist) if sceptr else None
         row: dict[str, float | None] = {}
-        for name, scores in zip(COMPARED, (alone, default, with_tcrdist), strict=True):
+        for name, scores in zip(COMPARED, (only_tuned, default, with_tcrdist), strict=True):
             values: dict[str, float | int] = {}
             if scores and variant.name in VARIANTS and variant.rule == "contrast":
                 values = gains.gain(scores, variant.scores, self.tests[kind], self.weights[kind]).row()

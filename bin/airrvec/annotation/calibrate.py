@@ -468,7 +468,7 @@ def epitope_table(
         {} if excluded is None else dict(zip(excluded["epitope"], excluded["n_excluded"], strict=True))
     )
     for number, epitope in enumerate(named_rows(reference.epitopes)):
-        tested, right_calls, called = int(n_tested[number]), n_right[number], n_called[number]
+        tested, right_calls, n_calls = int(n_tested[number]), n_right[number], n_called[number]
         few = epitope.n_references < min_references
         n = counted(epitope.n_references, "reference")
         reason = f"{n}, and {min_references} are needed" if few else None
@@ -481,7 +481,7 @@ def epitope_table(
                 "n_studies": epitope.n_studies,
                 "n_tested": tested,
                 "recall": right_calls / tested if tested else None,
-                "wrong": (called - right_calls) / called if called else None,
+                "wrong": (n_calls - right_calls) / n_calls if n_calls else None,
                 "expected_recall": None if few else expected[number],
                 "outlook": outlook(None if few else expected[number], tested),
                 "reason": reason,

@@ -74,8 +74,8 @@ class Features:
         names = [schema.field(locus, name) for locus in loci for name in ("v_call", "j_call")]
         genes = {name: _distinct_genes(references[name], background[name]) for name in names}
         triplets = {locus: _frequent_triplets(_codes(references, locus)) for locus in loci}
-        known, others = (_features(table, loci, genes, triplets) for table in (references, background))
-        return cls(loci, genes, triplets, known, others, _products(others))
+        known, unlabelled = (_features(table, loci, genes, triplets) for table in (references, background))
+        return cls(loci, genes, triplets, known, unlabelled, _products(unlabelled))
 
     def take(self, rows: np.ndarray) -> "Features":
         """Return the features of these references."""
