@@ -58,8 +58,8 @@ def main(argv=None):
         for root in states.values():
             calibrated(root, 1, cells="few")
         for threads in args.threads:
-            for what, root in states.items():
-                table.add(what=what, threads=threads, **calibrated(root, threads))
+            for state, root in states.items():
+                table.add(what=state, threads=threads, **calibrated(root, threads))
         kept = str(folder / "kept")
         calibrated(ROOT, args.threads[0], kept=kept)
         table.add(what="taken", threads=args.threads[0], **calibrated(ROOT, args.threads[0], kept=kept))

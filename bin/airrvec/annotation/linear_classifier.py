@@ -81,7 +81,7 @@ class Features:
         """Return the features of these references."""
         return replace(self, references=self.references[rows])
 
-    def of_receptors(self, receptors: pa.Table) -> sparse.csr_array:
+    def read_receptors(self, receptors: pa.Table) -> sparse.csr_array:
         """Return the features of receptors, shape (n, n_features)."""
         return _features(receptors, self.loci, self.genes, self.triplets)
 
@@ -105,7 +105,7 @@ class LinearClassifier:
 
     def score(self, receptors: pa.Table) -> np.ndarray:
         """Return the score of each receptor for each epitope, shape (n, n_epitopes): standard deviations."""
-        score = self.features.of_receptors(receptors) @ self.weights + self.constant
+        score = self.features.read_receptors(receptors) @ self.weights + self.constant
         return score.round(6)  # libraries of linear algebra differ in the last digits
 
 
