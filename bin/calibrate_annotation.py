@@ -39,11 +39,8 @@ def main(argv=None):
     labels = training_labels.labels_from_encoder(args.model)
     for model in labels.not_recorded:
         logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
-    key = args.calibrations and _digest(args)
-    if not key or not kept_results.take(args.calibrations, key, args.outdir):
-        _calibrate_all(args, labels)
-        if key:
-            kept_results.keep(args.calibrations, key, args.outdir)
+    key, make = partial(_digest, args), partial(_calibrate_all, args, labels)
+    kept_results.take_or_make(args.calibrations, key, args.outdir, make)
     script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
 
 

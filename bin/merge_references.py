@@ -2,6 +2,7 @@
 """Merge labelled tables into one reference: pairs of receptor and epitope, conflicts, use of each table."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 from airrvec.core import kept_results, runtime, script, tables
@@ -31,11 +32,8 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    key = args.calibrations and _digest(args)
-    if not key or not kept_results.take(args.calibrations, key, args.outdir, kept_results.MERGED):
-        _merge(args)
-        if key:
-            kept_results.keep(args.calibrations, key, args.outdir, kept_results.MERGED)
+    key, make = partial(_digest, args), partial(_merge, args)
+    kept_results.take_or_make(args.calibrations, key, args.outdir, make, kept_results.MERGED)
     warnings = json.loads((args.outdir / WARNINGS).read_text())
     print_warning(*(f"WARNING: {sentence}" for sentence in warnings))
     script.write_versions(args, "numpy", "pandas", "pyarrow", "scipy", "tidytcells")

@@ -7,6 +7,7 @@ Standardise an input table: receptors, cells, their chains, γδ cells apart, an
 
 import json
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from airrvec.core import kept_results, schema, script, settings, tables
@@ -70,14 +71,13 @@ def main(argv=None):
 
 def write_or_take(args) -> int:
     """Do as `write_normalised`; results of a reference are kept, and taken by later runs."""
-    key = _digest(args) if args.calibrations and args.part == "reference" else None
-    if key and kept_results.take(args.calibrations, key, args.outdir, kept_results.NORMALISED):
+    folder = args.calibrations if args.part == "reference" else None
+    key, make = partial(_digest, args), partial(write_normalised, args)
+    rows = kept_results.take_or_make(folder, key, args.outdir, make, kept_results.NORMALISED)
+    if rows is None:
         summary = json.loads((args.outdir / f"{args.sample}.qc.json").read_text())
         print_warning(*described(summary))
-        return summary["rows_in"]
-    rows = write_normalised(args)
-    if key:
-        kept_results.keep(args.calibrations, key, args.outdir, kept_results.NORMALISED)
+        rows = summary["rows_in"]
     return rows
 
 
@@ -118,7 +118,7 @@ def write_normalised(args) -> int:
                 written[path] = stack.enter_context(tables.writer(path, part.schema))
             written[path].write_table(part)
 
-        for part in reading.prefetch(normaliser.parts(source), ahead=1):
+        for part in reading.prefetch(normaliser.parts(source)):
             write(f"{stem}.rejects.parquet", part.rejects)
             if len(part.cells):
                 write(f"{stem}.cells.parquet", part.cells)

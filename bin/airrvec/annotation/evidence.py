@@ -312,12 +312,11 @@ class Sources:
             Studies whose references are left out of all classes. None: single chains are left out if one of
             the ``rows`` has them.
         """
-        references, vectors, features = {}, {}, self.features
+        references, vectors, features = {}, {}, None
         for chains, reference in self.references.items():
             if chains == self.chains:
                 kept = np.ones(len(reference), bool)
                 kept[rows] = False
-                features = features.take(np.flatnonzero(kept))
             elif studies is None:
                 left_out = on_chains(self.reference.receptors.take(pa.array(rows)), chains)
                 ids = pa.array(identity.clonotype_ids(left_out.select(schema.RECEPTORS.names)), pa.string())
@@ -326,6 +325,8 @@ class Sources:
                 columns = [number for number, name in enumerate(reference.study_names) if name in studies]
                 kept = np.asarray(reference.studies[:, columns].sum(axis=1)).ravel() == 0
             taken = np.flatnonzero(kept)
+            if chains == self.chains:
+                features = self.features.take(taken)
             references[chains], vectors[chains] = reference.take(taken), self.vectors[chains][taken]
         return replace(self, references=references, vectors=vectors, known_features=features)
 
@@ -452,14 +453,11 @@ def all_measures(sources: Sources, receptors: pa.Table, first: Candidates) -> np
 
 
 def _dense(candidates: Candidates, columns: np.ndarray) -> np.ndarray:
-    """Return the scores of some epitopes, shape (n, n_columns), at least `LOWEST`; ``columns`` ascend."""
+    """Return the scores of some epitopes, shape (n, n_columns), at least `LOWEST`."""
+    scores = candidates.scores[:, columns]
     table = np.repeat(candidates.floor[:, None], len(columns), axis=1)
-    row = np.repeat(np.arange(len(candidates)), np.diff(candidates.scores.indptr))
-    number = np.full(candidates.scores.shape[1], -1)
-    number[columns] = np.arange(len(columns))
-    column = number[candidates.scores.indices]
-    shown = column >= 0
-    table[row[shown], column[shown]] = candidates.scores.data[shown]
+    row = np.repeat(np.arange(len(candidates)), np.diff(scores.indptr))
+    table[row, scores.indices] = scores.data
     return np.maximum(table, LOWEST)
 
 

@@ -19,10 +19,12 @@ import stat
 import sys
 import tarfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from airrvec.core import records, schema, settings, tables
@@ -208,6 +210,37 @@ def keep(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> None:
         _delete_oldest(folder)
     except OSError as problem:
         _say(kind, f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
+
+
+def take_or_make(
+    folder: Path | None,
+    key: Callable[[], str],
+    outdir: Path,
+    make: Callable[[], Any],
+    kind: str = CALIBRATION,
+) -> Any:
+    """
+    Write kept results, or make and keep them; return what ``make`` returns, None if they were taken.
+
+    Parameters
+    ----------
+    folder : Path or None
+        The folder that runs share; None: they are made, and not kept.
+    key : callable
+        The digest, from `digest`.
+    outdir, kind
+        As for `take`.
+    make : callable
+        Writes the results to ``outdir``.
+    """
+    if folder is None:
+        return make()
+    digest_of_results = key()
+    if take(folder, digest_of_results, outdir, kind):
+        return None
+    made = make()
+    keep(folder, digest_of_results, outdir, kind)
+    return made
 
 
 def _mark(folder: Path) -> None:

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 def is_measurable(receptors: pa.Table, loci: tuple[str, ...]) -> np.ndarray:
     """Return whether V gene, with its loops, and junction of all loci are known; shape (n,)."""
     known = np.ones(len(receptors), bool)
-    species, kind = np.unique(receptors["species"].to_numpy(), return_inverse=True)
     for locus in loci:
-        for number, name in enumerate(species):
-            v_call = receptors[schema.field(locus, "v_call")]
-            has_loops = map_distinct(v_call, lambda gene, name=name: gene and loops_of(name, gene))
-            known &= (kind != number) | pc.is_valid(has_loops).to_numpy(zero_copy_only=False)
+        genes = pc.binary_join_element_wise(
+            receptors["species"], receptors[schema.field(locus, "v_call")], "\t"
+        )
+        has_loops = map_distinct(genes, lambda gene: gene and loops_of(*gene.split("\t")))
+        known &= pc.is_valid(has_loops).to_numpy(zero_copy_only=False)
         known &= pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy()
     return known
 

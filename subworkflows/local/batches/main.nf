@@ -37,18 +37,19 @@ def inOrder(metas, kinds) {
 
 // channel: [ metas, cells, chains ] in batches of about half a million cells, for tasks that read the run's receptors
 def largerBatches(batches) {
-    return batches.flatMap { rows -> rows.transpose() }
-        .toSortedList { a, b -> a[1].name <=> b[1].name }
+    return sortedRows(batches)
         .flatMap { rows -> inBatches(rows, rows.collect { row -> row[1].size() }, 25_000_000, 200) }
         .map { batch -> batch.transpose() }
 }
 
 // channel: rows [ meta, cells, chains ] of all samples, sorted by the names of the cells; nothing without samples
 def samplesTogether(batches) {
-    return batches.flatMap { rows -> rows.transpose() }
-        .filter { meta, _cells, _chains -> !meta.labelled }
-        .toSortedList { a, b -> a[1].name <=> b[1].name }
-        .filter { rows -> rows }
+    return sortedRows(batches).map { rows -> rows.findAll { row -> !row[0].labelled } }.filter { rows -> rows }
+}
+
+// channel: all rows [ meta, cells, chains ] of batches in one list, sorted by the names of the cells
+def sortedRows(batches) {
+    return batches.flatMap { rows -> rows.transpose() }.toSortedList { a, b -> a[1].name <=> b[1].name }
 }
 
 // channel: [ meta, file ] of each table in [ metas, files of all ]
