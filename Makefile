@@ -39,7 +39,7 @@ SIF      ?= $(or $(NXF_APPTAINER_CACHEDIR),results/images)
 IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo demo-finetune same test check check-all lint unit fuzz fuzz-guided faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
+.PHONY: help env demo demo-finetune same test turns check check-all lint unit fuzz fuzz-guided faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
 .PHONY: bench gpu chromium clean $(IMAGES)
 
 help: ## Print this list
@@ -61,8 +61,8 @@ env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
 # Those in places of their own wait for jobs, disks and downloads most of the time: they run beside the other tests.
-# A Slurm, containers and R take half an hour together, as do some files of tests (TURNS in tests/conftest.py): `check`
-# takes a third of them, by the commit, `check-all` all.
+# A Slurm, containers and R take half an hour together, the slow tests (tests/turns.tsv) longer: `check` takes a third
+# of both, by the commit, `check-all` all.
 PLACES := test-slurm test-containers test-r
 TURN    = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 3 + 1)))
 
@@ -73,12 +73,19 @@ check: ## Run those, the tests of the wheel and of a stranger, and, by turns, on
 check-all: ## Run all of these: before a release, and after work on a place
 check check-all: chromium
 	@$(MAKE) --no-print-directory -j 3 $(TEST_ENV) $(DOCS_ENV) $(RELEASE_ENV)
-	@log=$$(mktemp); status=0; echo "Beside the others: $(OTHERS)$(if $(AIRRVEC_TURN),; turn $(AIRRVEC_TURN) of the files that take turns)"; \
+	@log=$$(mktemp); status=0; echo "Beside the others: $(OTHERS)$(if $(AIRRVEC_TURN),; turn $(AIRRVEC_TURN) of the slow tests)"; \
 	$(MAKE) --no-print-directory --keep-going $(OTHERS) > $$log 2>&1 & others=$$!; \
 	trap 'kill $$others' INT TERM; \
 	$(MAKE) --no-print-directory --keep-going lint unit pipeline || status=$$?; \
 	wait $$others || status=$$?; \
 	cat $$log; rm $$log; exit $$status
+
+turns: $(TEST_ENV) ## Measure the tests (on a quiet machine), and write which of the slow ones `check` runs in which turn
+	@logs=$$(mktemp -d); trap 'rm -r $$logs' EXIT; status=0; \
+	for tests in "tests/fuzz tests/unit" benchmarks tests/pipeline; do \
+	    python -m pytest -p no:randomly $$tests -n $(JOBS) --dist loadfile -q --durations 0 --durations-min 0.5 \
+	        | tee $$logs/$$(basename $$tests) || status=$$?; \
+	done; python tests/turns.py $$logs/*; exit $$status
 
 # Before the tests: two programs cannot install packages at once.
 chromium: # The browser of the tests of pages, which are skipped without one
