@@ -305,7 +305,8 @@ ENTRIES = {
         background_size,
     ),
     "annotation/tuned_evidence.py": Entry(
-        "--labelled VDJDB --folds 1 --steps 2 --contrast 100 --background 300 --test 100 --draws 5 --cut 9",
+        "--labelled VDJDB --model last --beside --folds 1 --steps 2 --contrast 100 --background 300"
+        " --test 100 --draws 5 --cut 9",
         tuned_evidence,
     ),
     "annotation_peers/annotation_peers.py": Entry(

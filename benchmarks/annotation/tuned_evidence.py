@@ -2,14 +2,17 @@
 """
 Vectors fine-tuned without the fold, as one more kind of evidence for calls.
 
-A linear layer on SCEPTR's vectors of the pair, of α and of β (192 → 64 dimensions, started at the pair's
-vector) is trained by the supervised contrastive loss on the labels of the references: once for each fold of
-the calibration without this fold, and once with all references for queries and background receptors. The
-epitope's share in the density of these vectors is the evidence. Splits, trials and measures are those of
+A model is trained on the labels of the references: once for each fold of the calibration without this fold,
+and once with all references for queries and background receptors. The epitope's share in the density of its
+vectors is the evidence. `--model linear`: a linear layer on SCEPTR's vectors of the pair, of α and of β
+(192 → 64 dimensions, started at the pair's vector), by the supervised contrastive loss. `last`, `all`: the
+transformer's last layer, or all, by the loss of the preset `neighbour`;
+`--beside` puts SCEPTR's vectors beside the tuned ones. Splits, trials and measures are those of
 `public_splits.py`; with and without the evidence, all else is equal.
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,9 +45,12 @@ from benchmarks.common.time_split import CUT
 
 TEMPERATURE = 0.1
 RATE = 1e-3
-MIN_RECEPTORS = 3  # of an epitope that trains
 PER_EPITOPE = 6  # receptors of an epitope in a batch
 N_EPITOPES = 48  # epitopes in a batch
+BATCH = 384  # receptors in a batch of the transformer, and at least two of each epitope
+TRANSFORMER_RATE = 3e-4
+
+Embed = Callable[[pa.Table], np.ndarray]  # receptors → vectors
 
 
 def parse_args(argv=None):
@@ -53,7 +59,12 @@ def parse_args(argv=None):
     parser.add_argument("--splits", nargs="+", choices=("time", "study"), default=["time", "study"])
     parser.add_argument("--cut", type=int, default=CUT)
     parser.add_argument("--folds", type=int, default=calibrate.N_FOLDS, help="the first folds alone")
+    parser.add_argument(
+        "--model", choices=("linear", "last", "all"), default="linear", help="what is trained"
+    )
+    parser.add_argument("--beside", action="store_true", help="SCEPTR's vectors beside the tuned ones")
     parser.add_argument("--steps", type=int, default=300, help="of a training")
+    parser.add_argument("--least", type=int, default=3, help="references of an epitope that trains")
     parser.add_argument("--contrast", type=int, default=5_000, help="receptors in the densities")
     parser.add_argument("--background", type=int, default=25_000, help="receptors that train and calibrate")
     parser.add_argument("--test", type=int, default=20_000, help="receptors that test")
@@ -67,7 +78,7 @@ def inputs(sources: Sources, receptors: pa.Table) -> np.ndarray:
     return np.nan_to_num(np.concatenate(parts, axis=1))
 
 
-def trained_layer(vectors: np.ndarray, labels, steps: int) -> np.ndarray:
+def trained_layer(vectors: np.ndarray, labels, args) -> np.ndarray:
     """Return the weights of the layer, shape (192, 64), trained on references and their first labels."""
     import torch
 
@@ -75,11 +86,11 @@ def trained_layer(vectors: np.ndarray, labels, steps: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     members = [labels.indices[labels.indptr[row]] for row in range(labels.shape[0])]
     epitopes = [np.flatnonzero(np.array(members) == epitope) for epitope in np.unique(members)]
-    epitopes = [rows for rows in epitopes if len(rows) >= MIN_RECEPTORS]
+    epitopes = [rows for rows in epitopes if len(rows) >= args.least]
     start = np.eye(vectors.shape[1], 64, dtype=np.float32)
     weights = torch.tensor(start, requires_grad=True)
     optimiser = torch.optim.Adam([weights], lr=RATE)
-    for _ in range(steps):
+    for _ in range(args.steps):
         drawn = rng.permutation(len(epitopes))[:N_EPITOPES]
         rows = [rng.choice(epitopes[e], min(PER_EPITOPE, len(epitopes[e])), replace=False) for e in drawn]
         label = torch.tensor(np.repeat(np.arange(len(rows)), [len(part) for part in rows]))
@@ -96,22 +107,64 @@ def trained_layer(vectors: np.ndarray, labels, steps: int) -> np.ndarray:
     return weights.detach().numpy()
 
 
+def linear_model(sources: Sources, args) -> Embed:
+    """Return the vectors by a linear layer that the references have trained."""
+    own = inputs(sources, sources.reference.receptors)
+    weights = trained_layer(own, sources.reference.labels, args)
+
+    def embed(receptors: pa.Table) -> np.ndarray:
+        tuned = inputs(sources, receptors) @ weights
+        return (tuned / np.linalg.norm(tuned, axis=1, keepdims=True)).astype(np.float32)
+
+    return embed
+
+
+def transformer(sources: Sources, args) -> Embed:
+    """Return the vectors by a transformer of which the references have trained the last layer, or all."""
+    from airrvec.training import presets, trainer
+
+    preset = presets.load(ROOT / "conf/models/neighbour.json")
+    model = Sceptr("sceptr", precision="fp32", threads=2)
+    labels = sources.reference.labels
+    epitopes = np.flatnonzero(np.asarray(labels.sum(axis=0)).ravel() >= args.least)
+    rows, columns = labels[:, epitopes].nonzero()
+    known = trainer.Receptors(model.tokens(sources.reference.receptors).take(rows), columns)
+    schedule = replace(
+        preset.schedule, steps=args.steps, batch_size=max(BATCH, 2 * len(epitopes)),
+        learning_rate=TRANSFORMER_RATE, patience=None,
+    )  # fmt: skip
+    is_trained = replace(preset, layers=args.model).trainable(model.loaded.config.n_layers)
+    with TemporaryDirectory() as folder:
+        done = trainer.train(
+            model.loaded.encoder.train(), known, None, preset.objective, schedule,
+            seed=420, folder=Path(folder), trainable=is_trained, checkpoint_every=args.steps + 1,
+            device="cpu",
+        )  # fmt: skip
+    state = {name: value.detach().numpy().copy() for name, value in done.encoder.state_dict().items()}
+    tuned = Sceptr("sceptr", precision="fp32", threads=2)
+    tuned.loaded = replace(tuned.loaded, state=state)
+
+    def embed(receptors: pa.Table) -> np.ndarray:
+        own = tuned.embed(receptors)
+        beside = [sources.embed(receptors)] if args.beside else []
+        parts = [np.nan_to_num(part) for part in (*beside, own)]
+        return (np.hstack(parts) / np.sqrt(len(parts))).astype(np.float32)
+
+    return embed
+
+
 class Tuned:
     """Shares by vectors that the references of some sources have fine-tuned."""
 
-    def __init__(self, sources: Sources, steps: int):
-        own = inputs(sources, sources.reference.receptors)
-        self.sources, self.weights = sources, trained_layer(own, sources.reference.labels, steps)
-        self.vectors, self.contrast = self._tuned(own), self._tuned(inputs(sources, sources.contrast))
-
-    def _tuned(self, vectors: np.ndarray) -> np.ndarray:
-        tuned = vectors @ self.weights
-        return (tuned / np.linalg.norm(tuned, axis=1, keepdims=True)).astype(np.float32)
+    def __init__(self, sources: Sources, args):
+        self.sources = sources
+        self.embed = linear_model(sources, args) if args.model == "linear" else transformer(sources, args)
+        self.vectors, self.contrast = map(self.embed, (sources.reference.receptors, sources.contrast))
 
     def added(self, part: Evidence, receptors: pa.Table) -> Evidence:
         """Return evidence with the share by tuned vectors as the last kind."""
         rows, place = np.unique(part.receptor, return_inverse=True)
-        queries = self._tuned(inputs(self.sources, receptors.take(pa.array(rows))))
+        queries = self.embed(receptors.take(pa.array(rows)))
         distances, nearest = neighbours.nearest(queries, self.vectors, evidence.N_NEIGHBOURS)
         to_contrast, _ = neighbours.nearest(queries, self.contrast, evidence.N_NEIGHBOURS)
         candidates: Candidates = evidence.score_neighbours(
@@ -123,9 +176,7 @@ class Tuned:
         return replace(part, measures=np.concatenate([part.measures, values], axis=1))
 
 
-def compared(
-    sources: Sources, part: Part, background: pa.Table, test: pa.Table, steps: int
-) -> dict[str, Calls]:
+def compared(sources: Sources, part: Part, background: pa.Table, test: pa.Table, args) -> dict[str, Calls]:
     """Return the calls of a part of a split with and without the tuned evidence."""
     reference, vectors = sources.reference, sources.vectors["paired"]
     left = sources.without(part.left_out, part.studies)
@@ -144,10 +195,10 @@ def compared(
             for name, fold in zip(left.reference.study_names, fold_of_study, strict=True)
             if fold == number
         }
-        inner = Tuned(left.without(np.flatnonzero(folds[:, number]), names), steps)
+        inner = Tuned(left.without(np.flatnonzero(folds[:, number]), names), args)
         rows = collected.queries.loc[collected.queries["fold"] == number, "row"].to_numpy()
         fold_evidence.append(inner.added(own, left.reference.receptors.take(pa.array(rows))))
-    whole = Tuned(left, steps)
+    whole = Tuned(left, args)
     with_tuned = replace(
         collected,
         fold_evidence=fold_evidence,
@@ -193,7 +244,7 @@ def main(argv=None):
         folds = public_splits.split_by_study(sources.reference, 0)
         later = [public_splits.split_by_time(sources.reference, args.cut)]
         parts = later if split == "time" else list(folds)[: args.folds]
-        calls = [compared(sources, part, background, test, args.steps) for part in parts]
+        calls = [compared(sources, part, background, test, args) for part in parts]
         pooled = {name: Calls.pooled([part[name] for part in calls]) for name in ("without", "with")}
         times = public_splits.drawn_studies([pooled["with"]], args.draws)
         means, draws = {}, {}
