@@ -13,7 +13,7 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 
 def environment() -> dict[str, str]:
-    """Return the variables that hide AVX-512 from numba, OpenBLAS, numpy, torch, oneDNN and Arrow."""
+    """Return the variables that hide AVX-512 from numba, OpenBLAS, numpy, torch, oneDNN, MKL and Arrow."""
     features = {name: has and not name.startswith("avx512") for name, has in get_host_cpu_features().items()}
     dispatched = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
     newer = [name for name in dispatched if name.startswith(("AVX512", "X86_V4"))]
@@ -23,6 +23,7 @@ def environment() -> dict[str, str]:
         "NPY_DISABLE_CPU_FEATURES": " ".join(newer),
         "ATEN_CPU_CAPABILITY": "avx2",
         "DNNL_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "ARROW_USER_SIMD_LEVEL": "AVX2",
     }
 
