@@ -61,16 +61,18 @@ env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
 # Those in places of their own wait for jobs, disks and downloads most of the time: they run beside the other tests.
-# A Slurm, containers and R take half an hour together, the slow tests (tests/turns.tsv) longer: `check` takes a third
-# of both, by the commit, `check-all` all.
-PLACES := test-slurm test-containers test-r
-TURN    = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 3 + 1)))
+# They take half an hour together, the slow tests (tests/turns.tsv) longer: `check` takes a third of both, by the
+# commit, `check-all` all.
+PLACES_1 := test-slurm test-stranger
+PLACES_2 := test-containers
+PLACES_3 := test-r test-package
+TURN      = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 3 + 1)))
 
 check: export AIRRVEC_TURN = $(TURN)
-check: OTHERS = $(word $(TURN),$(PLACES)) test-package test-stranger
-check-all: OTHERS = $(PLACES) test-package test-stranger
-check: ## Run those, the tests of the wheel and of a stranger, and, by turns, on a Slurm, in containers or with R, whose output comes last
-check-all: ## Run all of these: before a release, and after work on a place
+check: OTHERS = $(PLACES_$(TURN))
+check-all: OTHERS = $(PLACES_1) $(PLACES_2) $(PLACES_3)
+check: ## Run those, a third of the slow ones, and by turns those on a Slurm and of a stranger, in containers, or with R and of the wheel
+check-all: ## Run all: before a release, and after work on a place
 check check-all: chromium
 	@$(MAKE) --no-print-directory -j 3 $(TEST_ENV) $(DOCS_ENV) $(RELEASE_ENV)
 	@log=$$(mktemp); status=0; echo "Beside the others: $(OTHERS)$(if $(AIRRVEC_TURN),; turn $(AIRRVEC_TURN) of the slow tests)"; \

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import script_cache
@@ -19,6 +20,8 @@ NEXTFLOW = script_cache.NEXTFLOW
 TIMES = re.compile(
     r"ro-crate-metadata\.json|pipeline_info/(execution_(report|timeline|trace)|pipeline_dag|started)\.\w+"
 )
+# Nextflow has lost a free core, and a task that needs all waits for ever (docs/reliability.md).
+STALLED = "No more task to compute"
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,8 @@ def run_pipeline(
     # What is handed over takes seconds: only runs of a profile make it, and those that name it.
     spared = [] if {"-profile", "--handover"} & set(args) else ["--handover", "false"]
     command = [NEXTFLOW, "run", project, *results, *args, *spared]
-    done = subprocess.run(
-        [str(part) for part in command],
+    started = partial(
+        subprocess.run,
         cwd=folder,
         env=environment(**env),
         stdout=subprocess.PIPE,
@@ -80,6 +83,13 @@ def run_pipeline(
         text=True,
         timeout=timeout,
     )
+    words = [str(part) for part in command]
+    try:
+        done = started(words)
+    except subprocess.TimeoutExpired:
+        if STALLED not in (folder / ".nextflow.log").read_text():
+            raise
+        done = started([*words, "-resume"])
     return Run(folder, done.returncode, done.stdout, (folder / ".nextflow.log").read_text())
 
 

@@ -121,6 +121,8 @@ def test_a_saved_annotator_says_the_same(spiked, tmp_path):
     first = annotator_file.load(spiked / "reference" / "homosapiens_paired.npz", sceptr.embed, model)
     annotator_file.save(first, tmp_path / "homosapiens_paired.npz", model)
     again = annotator_file.load(tmp_path / "homosapiens_paired.npz", sceptr.embed, model)
+    fitted = replace(first.sources, known_classifier=None).classifier
+    np.testing.assert_allclose(again.sources.classifier.weights, fitted.weights, atol=1e-9)
     asked = first.reference.receptors.slice(0, 5)
     queries = first.sources.vectors["paired"][:5].copy()
     queries[3] = np.nan

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from airrvec.annotation.annotator import Annotator
 from airrvec.annotation.evidence import COMPARED, Candidates, Sources
+from airrvec.annotation.linear_classifier import LinearClassifier, Reader, gene_columns
 from airrvec.annotation.reference_set import DESCRIPTION, ReferenceSet
 from airrvec.annotation.scorer import CalibrationScores, Scorer
 from airrvec.core import schema, tables
+from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
 from airrvec.core.vectors import VectorModel, check_same_model
@@ -57,10 +59,18 @@ def save(annotator: Annotator, path: Path, model: VectorModel) -> None:
         }
         arrays |= {f"{chains}_{name}": values for name, values in class_arrays.items()}
     arrays |= {f"scorer_{name}": np.asarray(getattr(annotator.scorer, name)) for name in _SCORER}
+    arrays |= _classifier_arrays(sources.classifier)
     if scores is not None:
         arrays |= _scores_arrays(scores)
     with tables.atomic_path(path) as temporary, temporary.open("wb") as handle:
         np.savez(handle, **arrays)  # type: ignore[arg-type]  # none is called allow_pickle
+
+
+def _classifier_arrays(classifier: LinearClassifier) -> dict[str, np.ndarray]:
+    reader = classifier.reader
+    arrays = {"weights": classifier.weights, "constant": classifier.constant, **reader.triplets}
+    arrays |= {name: np.array(genes.to_pylist(), str) for name, genes in reader.genes.items()}
+    return {f"classifier_{name}": values for name, values in arrays.items()}
 
 
 def _scores_arrays(scores: CalibrationScores) -> dict[str, np.ndarray]:
@@ -139,11 +149,19 @@ def load(
         embed,
         int(values["min_references"]),
         threads,
+        known_classifier=_classifier(_part(values, "classifier"), chains),
     )
     n_epitopes = len(sources.reference.epitopes)
     scorer = {name: values[f"scorer_{name}"] for name in _SCORER}
     scorer |= {name: float(scorer[name]) for name in ("threshold", "start")}
     return Annotator(sources, Scorer(**scorer), _scores(values, n_epitopes))
+
+
+def _classifier(values: dict[str, np.ndarray], chains: str) -> LinearClassifier:
+    loci, columns = CHAIN_LOCI[chains], gene_columns(chains)
+    genes = {name: pa.array(values[name], pa.string()) for name in columns}
+    reader = Reader(loci, genes, {locus: values[locus] for locus in loci})
+    return LinearClassifier(reader, values["weights"], values["constant"])
 
 
 def _scores(values: dict[str, np.ndarray], n_epitopes: int) -> CalibrationScores | None:

@@ -237,6 +237,8 @@ class Sources:
     threads : int
     known_features : Features, optional
         Features of the references, if they are part of others whose features were read.
+    known_classifier : LinearClassifier, optional
+        If it was fitted before.
     """
 
     chains: str
@@ -248,6 +250,7 @@ class Sources:
     min_references: int
     threads: int = 1
     known_features: Features | None = field(default=None, repr=False)
+    known_classifier: LinearClassifier | None = field(default=None, repr=False)
 
     @classmethod
     def embedded(
@@ -290,6 +293,8 @@ class Sources:
     @cached_property
     def classifier(self) -> LinearClassifier:
         """Linear classifier by the candidate epitopes of the references."""
+        if self.known_classifier is not None:
+            return self.known_classifier
         labels = sparse.csr_array(self.reference.labels[:, self.candidates])
         return linear_classifier.fit(self.features, labels)
 
@@ -328,7 +333,9 @@ class Sources:
             if chains == self.chains:
                 features = self.features.take(taken)
             references[chains], vectors[chains] = reference.take(taken), self.vectors[chains][taken]
-        return replace(self, references=references, vectors=vectors, known_features=features)
+        return replace(
+            self, references=references, vectors=vectors, known_features=features, known_classifier=None
+        )
 
 
 # --- Evidence

@@ -33,28 +33,43 @@ _NUMBER[np.frombuffer(_RESIDUES, np.uint8)] = np.arange(len(_RESIDUES))
 
 
 @dataclass(frozen=True)
-class Features:
+class Reader:
     """
-    Features of references and background receptors, of which classifiers are fitted.
-
-    Which genes and triplets are features depends on all these references, whatever their epitopes.
+    What the features of receptors are, which depends on all references, whatever their epitopes.
 
     Attributes
     ----------
-    loci : tuple of str
+    loci : sequence of str
         Loci of the chains.
     genes : dict of str to pyarrow.Array
         Column → genes that are features.
     triplets : dict of str to ndarray of int64
         Locus → numbers of the triplets that are features, ascending.
-    references, background : csr_array, shape (n, n_features), (n_background, n_features)
-    background_products : ndarray of float64, shape (n_features, n_features)
-        Sums of products of features over background receptors.
     """
 
     loci: Sequence[str]
     genes: dict[str, pa.Array]
     triplets: dict[str, np.ndarray]
+
+    def read(self, receptors: pa.Table) -> sparse.csr_array:
+        """Return the features of receptors, shape (n, n_features)."""
+        return _features(receptors, self.loci, self.genes, self.triplets)
+
+
+@dataclass(frozen=True)
+class Features:
+    """
+    Features of references and background receptors, of which classifiers are fitted.
+
+    Attributes
+    ----------
+    reader : Reader
+    references, background : csr_array, shape (n, n_features), (n_background, n_features)
+    background_products : ndarray of float64, shape (n_features, n_features)
+        Sums of products of features over background receptors.
+    """
+
+    reader: Reader
     references: sparse.csr_array
     background: sparse.csr_array
     background_products: np.ndarray
@@ -71,19 +86,20 @@ class Features:
             ``receptors`` with these chains, shape (n,) and (n_background,).
         """
         loci = CHAIN_LOCI[chains]
-        names = [schema.field(locus, name) for locus in loci for name in ("v_call", "j_call")]
-        genes = {name: _distinct_genes(references[name], background[name]) for name in names}
+        genes = {name: _distinct_genes(references[name], background[name]) for name in gene_columns(chains)}
         triplets = {locus: _frequent_triplets(_codes(references, locus)) for locus in loci}
-        known, unlabelled = (_features(table, loci, genes, triplets) for table in (references, background))
-        return cls(loci, genes, triplets, known, unlabelled, _products(unlabelled))
+        reader = Reader(loci, genes, triplets)
+        unlabelled = reader.read(background)
+        return cls(reader, reader.read(references), unlabelled, _products(unlabelled))
 
     def take(self, rows: np.ndarray) -> "Features":
         """Return the features of these references."""
         return replace(self, references=self.references[rows])
 
-    def read_receptors(self, receptors: pa.Table) -> sparse.csr_array:
-        """Return the features of receptors, shape (n, n_features)."""
-        return _features(receptors, self.loci, self.genes, self.triplets)
+
+def gene_columns(chains: str) -> list[str]:
+    """Return the columns of ``receptors`` with the genes of a chain class."""
+    return [schema.field(locus, name) for locus in CHAIN_LOCI[chains] for name in ("v_call", "j_call")]
 
 
 @dataclass(frozen=True)
@@ -93,19 +109,19 @@ class LinearClassifier:
 
     Attributes
     ----------
-    features : Features
+    reader : Reader
         How receptors are read.
     weights : ndarray of float64, shape (n_features, n_epitopes)
     constant : ndarray of float64, shape (n_epitopes,)
     """
 
-    features: Features
+    reader: Reader
     weights: np.ndarray
     constant: np.ndarray
 
     def score(self, receptors: pa.Table) -> np.ndarray:
         """Return the score of each receptor for each epitope, shape (n, n_epitopes): standard deviations."""
-        score = self.features.read_receptors(receptors) @ self.weights + self.constant
+        score = self.reader.read(receptors) @ self.weights + self.constant
         return score.round(6)  # libraries of linear algebra differ in the last digits
 
 
@@ -129,7 +145,7 @@ def fit(features: Features, labels: sparse.csr_array) -> LinearClassifier:
     scores = [part @ weights for part in (features.references, features.background)]
     spread = np.concatenate(scores).std(axis=0)
     weights = weights / np.where(spread > 0, spread, 1)
-    return LinearClassifier(features, weights, -mean @ weights)
+    return LinearClassifier(features.reader, weights, -mean @ weights)
 
 
 def _products(features: sparse.csr_array) -> np.ndarray:
