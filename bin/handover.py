@@ -75,8 +75,9 @@ def main(argv=None):
         drawn.write_summary(args.heading, args.sections, results, figures, folder / "summary.pdf")
         made.entries["summary.pdf"] = "The run on one or two pages: answers, figures, methods."
     with made.part("clones.xlsx"):
-        sheets.write_clones(results, folder / "clones.xlsx")
-        made.entries["clones.xlsx"] = "All clones: size, samples, receptor, call, cluster."
+        written = sheets.write_clones(results, folder / "clones.xlsx")
+        which = f"The {written.rows:,} clones of the largest shares" if written.left_out else "All clones"
+        made.entries["clones.xlsx"] = f"{which}: size, samples, receptor, call, cluster."
     with made.part("calls.xlsx"):
         sheets.write_calls(sheets.calls_of(results), folder / "calls.xlsx")
         made.entries["calls.xlsx"] = (

@@ -28,8 +28,8 @@ def write_clones(results: Results, path: Path) -> Written:
     def about(written: Written) -> list[tuple[str, str]]:
         rows = without_links(schema.TABLES["clones"].about)
         return [
-            ("What this is", f"All clones of the run. {rows}"),
-            ("Source", "clones/clones.parquet in the results"),
+            ("What this is", f"The clones of the run, those of the largest shares first. {rows}"),
+            ("Source", "clones/clones.parquet in the results, which has all clones"),
             *_limits(written, "the clones with the smallest shares"),
             ("Not in here", "γδ T cells, which are counted apart: gamma_delta/ in the results"),
             ("Not in here", "Cells of each clone in each sample: clones/clones_by_sample.tsv in the results"),
@@ -120,7 +120,7 @@ def _receptors(rows: pa.Table) -> pa.Table:
 def _limits(written: Written, last: str) -> list[tuple[str, str]]:
     lines = [("Rows", f"{written.rows:,}")]
     if written.left_out:
-        words = f"{counted(written.left_out, 'row')}, {last}: a sheet holds {tables.SPREADSHEET:,} rows"
+        words = f"{counted(written.left_out, 'row')}, {last}: this file holds {workbook.ROWS:,} rows"
         lines.append(("Left out", words))
     if written.cut:
         words = f"{counted(written.cut, 'text')} longer than {workbook.LONGEST:,} letters, without their ends"

@@ -12,6 +12,7 @@ from airrvec.core.tables import atomic_path
 
 import pyarrow as pa
 
+ROWS = 100_000  # of a sheet, at most: a million take minutes to write and to open
 LONGEST = 32_767  # letters of a cell, the most that a spreadsheet opens
 _CUT = -2  # of XlsxWriter, for a text that is longer than a cell
 _DATE = datetime(1980, 1, 1)  # of the file's properties: two runs write the same bytes
@@ -38,7 +39,7 @@ class Sheet(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What went into a sheet: rows; rows beyond the limit of a spreadsheet; cells that were cut."""
+    """What went into a sheet: rows; rows beyond `ROWS`; cells that were cut."""
 
     rows: int
     left_out: int
@@ -53,7 +54,7 @@ def write(path: Path, sheet: Sheet, about: Callable[[Written], list[tuple[str, s
     ----------
     path : Path
     sheet : Sheet
-        Its first `airrvec.core.tables.SPREADSHEET` rows are written.
+        Its first `ROWS` rows are written.
     about : callable
         What was written → lines of two cells for the sheet "About".
     """
@@ -97,7 +98,7 @@ def _write_rows(sheet, first: pa.Table, rest: Iterator[pa.Table], formats: _Form
     sheet.freeze_panes(1, 0)
     rows = left_out = cut = 0
     for part in _with(first, rest):
-        kept = part.slice(0, tables.SPREADSHEET - rows)
+        kept = part.slice(0, ROWS - rows)
         left_out += len(part) - len(kept)
         cut += _write_part(sheet, kept, rows + 1)
         rows += len(kept)
