@@ -61,3 +61,11 @@ def test_the_plan_names_the_tasks_of_the_run(divided, tmp_path):
     assert "3 tables, 815 rows" in run.output
     for name, row in plan.iterrows():
         assert f"{name:<22}{row['tasks']:>7}" in run.output
+
+
+@pytest.mark.parametrize(("background", "cpus"), [("9999", 1), ("10000", 2)])
+def test_resources_that_depend_on_parameters_are_planned(tmp_path, background, cpus):
+    run = run_pipeline(tmp_path, "-profile", "demo", "--dry_run", "--background_receptors", background)
+    assert run.status == 0, run.output
+    plan = pd.read_csv(run.results / "pipeline_info/plan.tsv", sep="\t").set_index("process")
+    assert plan.loc["CALIBRATE_ANNOTATION", "cpus"] == cpus

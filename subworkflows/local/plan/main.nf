@@ -26,7 +26,7 @@ workflow ESTIMATE {
         exports: exports,
         encoders: encoders,
         trained: trained,
-        resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
+        resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process, settings)] },
     ]
     PLAN(
         checked.map { found -> found.collect { _meta, table, _columns -> table } },
@@ -90,14 +90,14 @@ def modelOf(plan) {
 }
 
 // What the configuration gives a process at its first attempt: cpus, memory in bytes.
-def requested(name, config) {
+def requested(name, config, settings) {
     def module = name == 'NORMALISE_REFERENCE' ? 'normalise_receptors' : name.toLowerCase()
     def labels = file("${projectDir}/modules/local/${module}/main.nf", glob: false).text.findAll(/label '(\w+)'/) { _line, label -> label }
     def chosen = config.findAll { _key, value -> !(value instanceof Map) }
     chosen = chosen + selected(config, 'withLabel:', labels) + selected(config, 'withName:', [name])
     def limits = config.resourceLimits ?: [:]
-    def memory = [chosen.memory, limits.memory].findAll { value -> value }.collect { value -> (resolved(value).toString() as MemoryUnit).toBytes() }
-    def cpus = [chosen.cpus, limits.cpus].findAll { value -> value }.collect { value -> resolved(value) as Integer }
+    def memory = [chosen.memory, limits.memory].findAll { value -> value }.collect { value -> (resolved(value, settings).toString() as MemoryUnit).toBytes() }
+    def cpus = [chosen.cpus, limits.cpus].findAll { value -> value }.collect { value -> resolved(value, settings) as Integer }
     return [cpus: cpus.min(), memory: memory.min()]
 }
 
@@ -107,12 +107,12 @@ def selected(config, kind, names) {
     return fitting.values().inject([:]) { all, settings -> all + settings }
 }
 
-def resolved(value) {
+def resolved(value, settings) {
     if (!(value instanceof Closure)) {
         return value
     }
     def closure = value.clone()
-    closure.delegate = [task: [attempt: 1]]
+    closure.delegate = [task: [attempt: 1], params: settings]
     closure.resolveStrategy = Closure.DELEGATE_FIRST
     return closure.call()
 }
