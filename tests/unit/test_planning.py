@@ -166,6 +166,9 @@ def test_some_exports_have_a_task_for_all_samples():
     assert [plan[name]["tasks"] for name in asked] == [2, 3, 3]
     alone = planned(SAMPLE, exports=asked, encoders=3)  # the labelled table alone
     assert [alone[name]["tasks"] for name in asked] == [1, 1, 1]
+    part = dataclasses.replace(SAMPLE, cells=1.09e5)  # half a million cells share a task
+    plan = planned(*[part] * 10, exports=asked)
+    assert [plan[name]["tasks"] for name in asked] == [10, 3, 3]
 
 
 def test_dimensions_are_those_of_the_published_weights():

@@ -20,6 +20,8 @@ import pyarrow as pa
 
 # Bytes of zstd Parquet, measured as in docs/benchmarks/speed.md, "Planning".
 BYTES_ANNOTATED = 8e6  # of cells, in a task of several samples
+BYTES_EXPORTED = 25e6  # the same, in a task of `LARGER`
+LARGER = ("DESCRIBE_CELLS", "EXPORT_ANNDATA")
 TOGETHER = ("DESCRIBE_CELLS", "EXPORT_ANNDATA", "EXPORT_SCE")  # one more task, for all samples
 BYTES_PER_CELL = 45
 BYTES_PER_RECEPTOR = 33
@@ -182,10 +184,12 @@ def plan(
     vector_bytes = work["receptors"] * (BYTES_PER_DIMENSION * dimensions + 13)
     receptor_bytes = work["receptors"] * BYTES_PER_RECEPTOR
     sample_bytes = work["cells"] * BYTES_PER_CELL + receptor_bytes
-    annotating = _batches([table.cells * BYTES_PER_CELL for table in unlabelled])
+    annotating = _batches(unlabelled, BYTES_ANNOTATED)
     work["references of all tasks"] = work["references"] * annotating
 
     def exporting(name: str) -> int:
+        if name in LARGER:
+            return _batches(samples, BYTES_EXPORTED)
         return len(samples) if name == "EXPORT_SCE" else normalising
 
     # One task goes on after the report.
@@ -219,11 +223,12 @@ def _annotation(tables: int, work: Work, annotating: int) -> list[tuple]:
     ]
 
 
-def _batches(sizes: list[float]) -> int:
-    """Return the tasks of samples, in their order, of at most `BYTES_ANNOTATED` of cells, or one sample."""
-    tasks, filled = 0, BYTES_ANNOTATED
-    for size in sizes:
-        if filled + size > BYTES_ANNOTATED:
+def _batches(samples: list[TableEstimate], most: float) -> int:
+    """Return the tasks of samples, in their order, of at most so many bytes of cells, or one sample."""
+    tasks, filled = 0, most
+    for sample in samples:
+        size = sample.cells * BYTES_PER_CELL
+        if filled + size > most:
             tasks, filled = tasks + 1, 0.0
         filled += size
     return tasks
