@@ -131,16 +131,15 @@ def test_calls_of_all_samples_are_one_table(run):
         assert about[path.stem] == f"{kept} of {len(one)} in this file ({words_of})"
 
 
-def test_a_sheet_ends_where_a_spreadsheet_does(tmp_path, monkeypatch):
-    monkeypatch.setattr(workbook, "ROWS", 5)
+def test_a_sheet_ends_where_it_should(tmp_path):
     parts = [pa.table({"n": [1, 2, 3, 4]}), pa.table({"n": [5, 6, 7]})]
     written = workbook.write(
-        tmp_path / "a.xlsx", workbook.Sheet("A", parts), lambda made: [("Rows", str(made))]
+        tmp_path / "a.xlsx", workbook.Sheet("A", parts, 5), lambda made: [("Rows", str(made))]
     )
     assert (written.rows, written.left_out) == (5, 2)
     assert [row[0] for row in sheet_rows(tmp_path / "a.xlsx", "A")] == ["n", 1, 2, 3, 4, 5]
-    assert sheets._limits(written, "the last rows")[1][1].startswith(
-        "2 rows, the last rows: this file holds 5 "
+    assert sheets._limits(written, "the last rows", 5)[1][1].startswith(
+        "2 rows, the last rows: a sheet holds 5 "
     )
 
 

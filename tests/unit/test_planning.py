@@ -137,7 +137,7 @@ def test_times_are_those_of_the_rates():
 def test_pairs_of_samples_are_tested_up_to_a_number():
     assert costs.MOST_TESTED == sample_comparison.MOST_TESTED
     assert SETTINGS["compare_receptors"].default == costs.DRAWN
-    assert costs.MOST_POINTS == layout.MAX_MAPPED
+    assert (costs.MOST_POINTS, costs.MOST_CLONES) == (layout.MAX_MAPPED, sheets.CLONES)
     further = {"COMPARE_SAMPLES": 1}
     work = [planned(*[SAMPLE] * n, further=further)["COMPARE_SAMPLES"]["work"] for n in (1, 10, 45, 46, 300)]
     assert work == [0, 45, 990, 0, 0]

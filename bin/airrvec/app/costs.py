@@ -65,6 +65,7 @@ COSTS: dict[str, Cost] = {
 MOST_TESTED = 1_000  # pairs of samples that COMPARE_SAMPLES tests; of more it tests none
 DRAWN = 1_000  # receptors of a sample in these tests, at most
 MOST_POINTS = 50_000  # of the map
+MOST_CLONES = 100_000  # in the spreadsheet of clones
 # Vectors of other dimensions than 64: how many times as many tokens a second.
 FASTER = {16: 3.1, 32: 2.0, 64: 1.0, 128: 0.235}
 

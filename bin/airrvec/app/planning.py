@@ -14,7 +14,6 @@ from airrvec.core.terminal import counted
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.model.tokens import token_counts
-from airrvec.report.handover import workbook
 
 import pyarrow as pa
 
@@ -260,7 +259,7 @@ def _work(
         "classes of chains": groups,
         "pairs of samples": _pairs([table.receptors for table in unlabelled]),
         "points of the map": min(total(samples, "receptors"), costs.MOST_POINTS),
-        "rows of the spreadsheet": min(total(samples, "cells"), workbook.ROWS),
+        "rows of the spreadsheet": min(total(samples, "cells"), costs.MOST_CLONES),
     }
 
 

@@ -15,6 +15,7 @@ from airrvec.report.handover.workbook import Sheet, Written
 import pyarrow as pa
 import pyarrow.compute as pc
 
+CLONES = 100_000  # rows of clones.xlsx, at most: a million take minutes to write and to open
 _BATCH = 2**13  # rows in memory at once, as Python's objects
 _CALLS = "annotation/<sample>.parquet"
 # Of a cell, not of its receptor: cells of a receptor are one row.
@@ -30,12 +31,12 @@ def write_clones(results: Results, path: Path) -> Written:
         return [
             ("What this is", f"The clones of the run, those of the largest shares first. {rows}"),
             ("Source", "clones/clones.parquet in the results, which has all clones"),
-            *_limits(written, "the clones with the smallest shares"),
+            *_limits(written, "the clones with the smallest shares", CLONES),
             ("Not in here", "γδ T cells, which are counted apart: gamma_delta/ in the results"),
             ("Not in here", "Cells of each clone in each sample: clones/clones_by_sample.tsv in the results"),
         ]
 
-    return workbook.write(path, Sheet("Clones", tables.read_batches(source, _BATCH)), about)
+    return workbook.write(path, Sheet("Clones", tables.read_batches(source, _BATCH), CLONES), about)
 
 
 def calls_of(results: Results) -> list[Path]:
@@ -83,7 +84,7 @@ def write_calls(paths: list[Path], path: Path) -> Written:
                 " first, then those of most cells. abundance is the sum of its cells.",
             ),
             ("Source", f"{_CALLS} in the results, which have a row per cell, with its barcode"),
-            *_limits(written, "the last rows"),
+            *_limits(written, "the last rows", tables.SPREADSHEET),
             *_left_out(kept),
         ]
 
@@ -117,10 +118,10 @@ def _receptors(rows: pa.Table) -> pa.Table:
     return ordered.select([one.name for one in kept]).cast(pa.schema(kept))
 
 
-def _limits(written: Written, last: str) -> list[tuple[str, str]]:
+def _limits(written: Written, last: str, most: int) -> list[tuple[str, str]]:
     lines = [("Rows", f"{written.rows:,}")]
     if written.left_out:
-        words = f"{counted(written.left_out, 'row')}, {last}: this file holds {workbook.ROWS:,} rows"
+        words = f"{counted(written.left_out, 'row')}, {last}: a sheet holds {most:,} rows"
         lines.append(("Left out", words))
     if written.cut:
         words = f"{counted(written.cut, 'text')} longer than {workbook.LONGEST:,} letters, without their ends"

@@ -12,7 +12,6 @@ from airrvec.core.tables import atomic_path
 
 import pyarrow as pa
 
-ROWS = 100_000  # of a sheet, at most: a million take minutes to write and to open
 LONGEST = 32_767  # letters of a cell, the most that a spreadsheet opens
 _CUT = -2  # of XlsxWriter, for a text that is longer than a cell
 _DATE = datetime(1980, 1, 1)  # of the file's properties: two runs write the same bytes
@@ -32,14 +31,17 @@ class Sheet(NamedTuple):
     parts : iterable of pyarrow.Table
         The rows; at least one table. Fields with the metadata of `airrvec.core.schema.described` explain
         themselves.
+    most : int
+        Rows that are written, the first ones.
     """
 
     name: str
     parts: Iterable[pa.Table]
+    most: int = tables.SPREADSHEET
 
 
 class Written(NamedTuple):
-    """What went into a sheet: rows; rows beyond `ROWS`; cells that were cut."""
+    """What went into a sheet: rows; rows beyond the most; cells that were cut."""
 
     rows: int
     left_out: int
@@ -54,7 +56,6 @@ def write(path: Path, sheet: Sheet, about: Callable[[Written], list[tuple[str, s
     ----------
     path : Path
     sheet : Sheet
-        Its first `ROWS` rows are written.
     about : callable
         What was written → lines of two cells for the sheet "About".
     """
@@ -73,7 +74,7 @@ def write(path: Path, sheet: Sheet, about: Callable[[Written], list[tuple[str, s
         formats = _Formats(book)
         parts = iter(sheet.parts)
         first = next(parts)
-        written = _write_rows(book.add_worksheet(sheet.name), first, parts, formats)
+        written = _write_rows(book.add_worksheet(sheet.name), first, parts, sheet.most, formats)
         _write_columns(book.add_worksheet("Columns"), first.schema, formats)
         _write_about(book.add_worksheet("About"), about(written), formats)
         book.close()
@@ -87,8 +88,8 @@ class _Formats:
         self.wrapped = book.add_format({"text_wrap": True, "valign": "top"})
 
 
-def _write_rows(sheet, first: pa.Table, rest: Iterator[pa.Table], formats: _Formats) -> Written:
-    """Write a header and the rows below it, which stay in sight and can be filtered."""
+def _write_rows(sheet, first: pa.Table, rest: Iterator[pa.Table], most: int, formats: _Formats) -> Written:
+    """Write a header and the first rows below it, which stay in sight and can be filtered."""
     names = first.column_names
     for place, field in enumerate(first.schema):
         sheet.write_string(0, place, field.name, formats.header)
@@ -98,7 +99,7 @@ def _write_rows(sheet, first: pa.Table, rest: Iterator[pa.Table], formats: _Form
     sheet.freeze_panes(1, 0)
     rows = left_out = cut = 0
     for part in _with(first, rest):
-        kept = part.slice(0, ROWS - rows)
+        kept = part.slice(0, most - rows)
         left_out += len(part) - len(kept)
         cut += _write_part(sheet, kept, rows + 1)
         rows += len(kept)
