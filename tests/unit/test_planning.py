@@ -13,6 +13,7 @@ from airrvec.model import weights
 from airrvec.model.tokens import token_counts
 from airrvec.model.variants import VARIANTS
 from airrvec.repertoire import layout, sample_comparison
+from airrvec.report.handover import sheets
 from airrvec.synthetic import synthesis
 
 import numpy as np
