@@ -70,7 +70,9 @@ def test_ps_and_bash_are_there(inside):
 
 
 @pytest.mark.parametrize("program", ["gcc", "cc", "g++", "make", "ld", "strip", "uv", "pip", "git"])
-def test_no_tool_of_building_is_left(inside, program):
+def test_no_tool_of_building_is_left(inside, image, program):
+    if (name_of(image), program) == ("airrvec-r", "git"):
+        pytest.skip("Debian's r-cran-xfun depends on git")
     assert inside("bash", "-c", f"command -v {program}").returncode == 1
 
 
