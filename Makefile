@@ -61,7 +61,7 @@ env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
 # Those in places of their own wait for jobs, disks and downloads most of the time: they run beside the other tests.
-# They take half an hour together, the slow tests (tests/turns.tsv) longer: `check` takes a third of both, by the
+# They take half an hour together, the slow tests (tests/turns.tsv) an hour: `check` takes a third of both, by the
 # commit, `check-all` all.
 PLACES_1 := test-slurm test-stranger
 PLACES_2 := test-containers

@@ -17,7 +17,8 @@ LOG = """\
 0.60s call     tests/unit/test_c.py::test_after_it
 3.00s call     tests/unit/test_d.py::test_cases[a case: b.py]
 2.00s call     tests/unit/test_d.py::test_cases[other]
-0.90s call     tests/unit/test_d.py::test_quick
+0.60s call     tests/unit/test_d.py::test_quick
+9.00s call     tests/unit/test_conventions.py::test_always
 """
 
 
