@@ -42,13 +42,12 @@ def pytest_collection_modifyitems(config, items):
         raise pytest.UsageError(f"AIRRVEC_TURN is {turn!r}, not a number from 1 to {N_TURNS}")
     if not turn:
         return
-    left_out = [
-        item
-        for item in items
-        if turns.get(file_of(item.nodeid), turns.get(item.nodeid)) not in (None, int(turn))
-    ]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+
+    def is_of_turn(item) -> bool:
+        return turns.get(file_of(item.nodeid), turns.get(item.nodeid)) in (None, int(turn))
+
+    config.hook.pytest_deselected(items=[item for item in items if not is_of_turn(item)])
+    items[:] = filter(is_of_turn, items)
 
 
 def file_of(test: str) -> str:
