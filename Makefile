@@ -61,17 +61,18 @@ env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
 # Those in places of their own wait for jobs, disks and downloads most of the time: they run beside the other tests.
-# They take half an hour together, the slow tests (tests/turns.tsv) an hour: `check` takes a third of both, by the
+# They take half an hour together, the slow tests (tests/turns.tsv) an hour: `check` takes a quarter of both, by the
 # commit, `check-all` all.
-PLACES_1 := test-slurm test-stranger
+PLACES_1 := test-slurm
 PLACES_2 := test-containers
-PLACES_3 := test-r test-package
-TURN      = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 3 + 1)))
+PLACES_3 := test-r
+PLACES_4 := test-stranger test-package
+TURN      = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 4 + 1)))
 
 check: export AIRRVEC_TURN = $(TURN)
 check: OTHERS = $(PLACES_$(TURN))
-check-all: OTHERS = $(PLACES_1) $(PLACES_2) $(PLACES_3)
-check: ## Run those, a third of the slow ones, and by turns those on a Slurm and of a stranger, in containers, or with R and of the wheel
+check-all: OTHERS = $(PLACES_1) $(PLACES_2) $(PLACES_3) $(PLACES_4)
+check: ## Run those, a quarter of the slow ones, and by turns those on a Slurm, in containers, with R, or of a stranger and of the wheel
 check-all: ## Run all: before a release, and after work on a place
 check check-all: chromium
 	@$(MAKE) --no-print-directory -j 3 $(TEST_ENV) $(DOCS_ENV) $(RELEASE_ENV)

@@ -1,5 +1,6 @@
 """`make check` runs the slow tests by turns: what the list holds, and what a turn leaves out."""
 
+import re
 from itertools import chain
 from types import SimpleNamespace
 
@@ -7,6 +8,7 @@ import pytest
 
 import turns
 
+TURNS = [str(turn) for turn in range(1, turns.N_TURNS + 1)]
 LOG = """\
 ============================= slowest durations ==============================
 90.00s setup    tests/pipeline/test_a.py::test_one
@@ -33,7 +35,7 @@ def test_files_that_share_runs_or_fixtures_take_turns_as_a_whole():
 
 def test_turns_take_equally_long():
     rows = turns.divided(turns.slow_tests(LOG))
-    assert [turn for _, turn, _ in rows] == [1, 2, 3, 3]
+    assert [turn for _, turn, _ in rows] == [1, 2, 3, 4]
     assert rows[0] == ("95.0", 1, "tests/pipeline/test_a.py")
 
 
@@ -47,18 +49,24 @@ def kept(tests: list[str], turn: str, monkeypatch) -> list[str]:
     return [item.nodeid for item in items]
 
 
+def test_every_turn_has_its_places():
+    text = (turns.ROOT / "Makefile").read_text()
+    assert re.findall(r"^PLACES_(\d+) :=", text, re.MULTILINE) == TURNS
+    assert f" % {turns.N_TURNS} + 1" in text
+
+
 def test_every_slow_test_has_its_turn(monkeypatch):
     listed = [f"{name}::test_all" if "::" not in name else name for name in turns.read()]
     quick = [f"{turns.file_of(__file__)}::test_quick", *(f"{test} quick" for test in listed if "[" in test)]
-    parts = [kept(listed + quick, turn, monkeypatch) for turn in "123"]
+    parts = [kept(listed + quick, turn, monkeypatch) for turn in TURNS]
     assert all(set(quick) <= set(part) for part in parts)
-    assert sorted(chain.from_iterable(parts)) == sorted(listed + 3 * quick)
+    assert sorted(chain.from_iterable(parts)) == sorted(listed + turns.N_TURNS * quick)
     assert kept(listed + quick, "", monkeypatch) == listed + quick
 
 
-@pytest.mark.parametrize("turn", ["0", "4", "one"])
+@pytest.mark.parametrize("turn", ["0", "5", "one"])
 def test_another_turn_is_refused(turn, monkeypatch):
-    with pytest.raises(pytest.UsageError, match="not a number from 1 to 3"):
+    with pytest.raises(pytest.UsageError, match="not a number from 1 to 4"):
         kept([], turn, monkeypatch)
 
 
