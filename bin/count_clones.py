@@ -29,9 +29,9 @@ def main(argv=None):
     labels = read_labels([*args.cells, *args.labelled])
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
         made = clones.count_clones(connection, args.cells, args.chains, args.receptors, args.clone_by, labels)
-    tables.write(made.clones, args.outdir / "clones.parquet", {"clone_by": made.by})
-    tables.write(made.counts, args.outdir / "counts.parquet", group=GROUP)
-    tables.write(made.members, args.outdir / "members.parquet", group=GROUP)
+        made.clones.write(args.outdir / "clones.parquet", {"clone_by": made.by})
+        made.counts.write(args.outdir / "counts.parquet", group=GROUP)
+        made.members.write(args.outdir / "members.parquet", group=GROUP)
     tables.write(made.samples, args.outdir / "samples.parquet")
     tables.write_json(clones.summary(made), args.outdir / "clones.qc.json")
     script.write_versions(args, "duckdb", "numpy", "pyarrow", "scipy")

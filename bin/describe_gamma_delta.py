@@ -32,15 +32,14 @@ def main(argv=None):
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
         layout = (args.cells, args.chains, outdir / "receptors.parquet", args.clone_by)
         made = clones.count_clones(connection, *layout, labels, schema.GAMMA_DELTA)
-    clusters, table = schema.GAMMA_DELTA_CLUSTERS.empty_table(), _without_clusters(made.clones)
+        counted, counts = made.clones.table(), made.counts.table()
+        made.members.write(outdir / "members.parquet")
+    clusters, table = schema.GAMMA_DELTA_CLUSTERS.empty_table(), _without_clusters(counted)
     if args.cluster:
-        clusters, table = gamma_delta.clusters_table(
-            made.clones, made.counts, args.cluster_method, seed=args.seed
-        )
+        clusters, table = gamma_delta.clusters_table(counted, counts, args.cluster_method, seed=args.seed)
         tables.write_both(clusters, outdir / "clusters")
     tables.write_both(table, outdir / "clones", {"clone_by": made.by})
-    tables.write(made.counts, outdir / "counts.parquet")
-    tables.write(made.members, outdir / "members.parquet")
+    tables.write(counts, outdir / "counts.parquet")
     tables.write(made.samples, outdir / "samples.parquet")
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
         described, groups = description.described(

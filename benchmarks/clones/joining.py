@@ -16,10 +16,11 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 from airrvec.core import database, schema, tables
-from airrvec.repertoire.clones import Clones, count_clones
+from airrvec.repertoire.clones import count_clones
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 import collect_receptors
 import normalise_receptors
@@ -37,17 +38,20 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def counted(folder: Path, samples: list[str]) -> Clones:
-    """Return the clones of normalised samples."""
+def counted(folder: Path, samples: list[str]) -> tuple[pa.Table, pa.Table]:
+    """Return the clones of normalised samples, and their members."""
     paths = [folder / f"{name}.receptors_0000.parquet" for name in samples]
     collect_receptors.main([*map(str, paths), "--shard-tokens", "10000000", "--outdir", str(folder / "all")])
     cells, chains = ([folder / f"{name}.{kind}.parquet" for name in samples] for kind in ("cells", "chains"))
     with database.connect(folder, memory="2GB", threads=2) as connection:
-        return count_clones(connection, cells, chains, folder / "all/receptors.parquet", "nt")
+        made = count_clones(connection, cells, chains, folder / "all/receptors.parquet", "nt")
+        return made.clones.table(), made.members.table()
 
 
-def normalised(folder: Path, frames: dict[str, pd.DataFrame], donors: dict[str, str]) -> Clones:
-    """Return the clones of tables of 10x contigs, by the names of samples."""
+def normalised(
+    folder: Path, frames: dict[str, pd.DataFrame], donors: dict[str, str]
+) -> tuple[pa.Table, pa.Table]:
+    """Return the clones, and their members, of tables of 10x contigs, by the names of samples."""
     for name, frame in frames.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
         metadata = ["--metadata", json.dumps({"donor": donors[name] or name})]
@@ -56,15 +60,14 @@ def normalised(folder: Path, frames: dict[str, pd.DataFrame], donors: dict[str, 
     return counted(folder, [*frames])
 
 
-def clones_of_cells(clones: Clones, folder: Path) -> pd.DataFrame:
+def clones_of_cells(clones: pa.Table, members: pa.Table, folder: Path) -> pd.DataFrame:
     """Return clone, its chains and whether it was joined, of each cell; index sample and barcode."""
-    members = clones.members.to_pandas()
     cells = [tables.read(path, ["sample_id", "cell_id"]).to_pandas() for path in folder.glob("*.cells.*")]
     names = pd.concat([frame.assign(cell_row=np.arange(1, len(frame) + 1)) for frame in cells])
     fields = [schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "junction_aa")]
-    known = clones.clones.select(["clone_id", "chains", *fields]).to_pandas()
+    known = clones.select(["clone_id", "chains", *fields]).to_pandas()
     known["key"] = known[fields].replace(r"\*.*", "", regex=True).fillna("").agg("|".join, axis=1)
-    frame = members.merge(names, on=["sample_id", "cell_row"]).merge(known, on="clone_id")
+    frame = members.to_pandas().merge(names, on=["sample_id", "cell_row"]).merge(known, on="clone_id")
     frame["size"] = frame.groupby("clone_id")["joined"].transform("size")
     return frame.set_index(["sample_id", "cell_id"])[["key", "chains", "joined", "size"]]
 
@@ -90,12 +93,12 @@ def main(argv=None):
     rng, parts = np.random.default_rng(args.seed), []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        before = clones_of_cells(normalised(folder, frames, donors), folder)
+        before = clones_of_cells(*normalised(folder, frames, donors), folder)
         paired = before[(before["chains"] == "paired") & ~before["joined"]]
         for _ in range(args.repeats):
             cells = paired[rng.random(len(paired)) < args.hide]
             chosen = pd.Series(rng.choice(schema.LOCI, len(cells)), cells.index)
-            after = clones_of_cells(normalised(folder, hidden(frames, chosen), donors), folder)
+            after = clones_of_cells(*normalised(folder, hidden(frames, chosen), donors), folder)
             part = cells.assign(left=chosen.map(WORDS)).join(after.add_suffix("_after"))
             parts.append(part.dropna(subset=["joined_after"]))
     rows = pd.concat(parts)

@@ -1,12 +1,13 @@
 """Clones: definition, cells with one or two α chains, donors; counts against independent lines of pandas."""
 
 import itertools
+from types import SimpleNamespace
 
 from airrvec.core import database, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.repertoire import layout
 from airrvec.repertoire.clone_table import counted_receptors, counts_by_sample, described, members_of
-from airrvec.repertoire.clones import Clones, count_clones
+from airrvec.repertoire.clones import count_clones
 
 import numpy as np
 import pandas as pd
@@ -81,18 +82,20 @@ def write(folder, name: str, cells: list[tuple], donor: str | None = None) -> No
     )
 
 
-def made(folder, by: str | None = None) -> Clones:
-    """Clones of all samples of a folder."""
+def made(folder, by: str | None = None) -> SimpleNamespace:
+    """Clones of all samples of a folder, as tables."""
     names = sorted(path.name.removesuffix(".cells.parquet") for path in folder.glob("*.cells.parquet"))
     cells, chains = ([folder / f"{name}.{kind}.parquet" for name in names] for kind in ("cells", "chains"))
     columns = [*schema.RECEPTORS.names]
     parts = [tables.read(folder / f"{name}.receptors_0000.parquet", columns) for name in names]
     tables.write(tables.distinct_receptors(pa.concat_tables(parts)), folder / "run/receptors.parquet")
     with database.connect(folder, memory="1GB", threads=2) as connection:
-        return count_clones(connection, cells, chains, folder / "run/receptors.parquet", by)
+        clones = count_clones(connection, cells, chains, folder / "run/receptors.parquet", by)
+        tables_made = {name: getattr(clones, name).table() for name in ("clones", "counts", "members")}
+        return SimpleNamespace(by=clones.by, n_joined=clones.n_joined, **tables_made)
 
 
-def families(found: Clones, sample: str = "s") -> list[set[int]]:
+def families(found: SimpleNamespace, sample: str = "s") -> list[set[int]]:
     """Cells of each clone of a sample, by their numbers from 0, largest first."""
     members = found.members.to_pandas().query("sample_id == @sample")
     groups = [set(rows["cell_row"] - 1) for _, rows in members.groupby("clone_id")]

@@ -3,9 +3,13 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from airrvec.core import tables
+
 import duckdb
+import pyarrow as pa
 
 
 @contextmanager
@@ -32,3 +36,31 @@ def connect(folder: Path, *, memory: str, threads: int) -> Iterator[duckdb.DuckD
         }
         with duckdb.connect(config=config) as connection:
             yield connection
+
+
+@dataclass(frozen=True)
+class Query:
+    """
+    A table that is computed when it is read or written; its connection must be open then.
+
+    Attributes
+    ----------
+    rows : duckdb.DuckDBPyRelation
+        With the names of ``columns``.
+    columns : pyarrow.Schema
+    """
+
+    rows: duckdb.DuckDBPyRelation
+    columns: pa.Schema
+
+    def table(self) -> pa.Table:
+        """Return all rows."""
+        return self.rows.to_arrow_table().cast(self.columns)
+
+    def write(
+        self, path: str | Path, metadata: dict[str, str] | None = None, *, group: int = tables.BATCH
+    ) -> None:
+        """Write all rows as Parquet, in groups of ``group`` rows, of which one is in memory."""
+        with tables.writer(path, self.columns, metadata) as parquet:
+            for batch in self.rows.to_arrow_reader(group):
+                parquet.write_table(pa.Table.from_batches([batch]).cast(self.columns))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import chain_classes
+from airrvec.core.database import Query
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
 from airrvec.core.progress import counter as progress
@@ -23,7 +24,6 @@ from airrvec.core.vectors import read_receptor_rows
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 NUCLEOTIDES, RESIDUES = "nt", "aa"
 CELLS = schema.COUNT_UNITS[0]
@@ -37,7 +37,7 @@ class Clones:
 
     Attributes
     ----------
-    clones, counts, members : pyarrow.Table
+    clones, counts, members : Query
         `airrvec.core.schema.COUNTED_CLONES`, `CLONE_COUNTS` and `CLONE_MEMBERS`.
     samples : pyarrow.Table
         One row per sample: ``sample_id``, ``donor``, ``count_unit``, and the other columns of the
@@ -46,14 +46,17 @@ class Clones:
         Junctions that tell clones apart.
     without_nucleotides : list of str
         Samples with a chain whose nucleotides are not known.
+    n_joined : int
+        Cells with one chain that joined a paired clone.
     """
 
-    clones: pa.Table
-    counts: pa.Table
-    members: pa.Table
+    clones: Query
+    counts: Query
+    members: Query
     samples: pa.Table
     by: str
     without_nucleotides: list[str]
+    n_joined: int
 
 
 @step("clones")
@@ -67,7 +70,7 @@ def count_clones(
     lineage: schema.Lineage = schema.ALPHA_BETA,
 ) -> Clones:
     """
-    Return the clones of a run.
+    Return the clones of a run, whose tables are read or written while the connection is open.
 
     Parameters
     ----------
@@ -97,8 +100,9 @@ def count_clones(
     _join_cells(connection)
     _name_clones(connection)
     _read_receptors(connection, receptors, lineage)
-    clones = _clones_table(connection, labels or {}, lineage)
-    return Clones(clones, _counts_table(connection), _members_table(connection), samples, by, without)
+    queries = _clones(connection, labels or {}, lineage), _counts(connection), _members(connection)
+    (n_joined,) = connection.sql("SELECT count(*) FILTER (joined) FROM members").fetchall()[0]
+    return Clones(*queries, samples, by, without, n_joined)
 
 
 # --- Cells of all samples, with V gene and junction of their chains
@@ -360,9 +364,9 @@ def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path, line
     connection.unregister("receptors")
 
 
-def _clones_table(
+def _clones(
     connection: duckdb.DuckDBPyConnection, labels: Mapping[str, str], lineage: schema.Lineage
-) -> pa.Table:
+) -> Query:
     """Return `airrvec.core.schema.COUNTED_CLONES`, of the lineage."""
     columns = lineage.schema(schema.COUNTED_CLONES)
     junction = schema.field(lineage.loci[0], "junction_aa")
@@ -396,27 +400,25 @@ def _clones_table(
         ) ORDER BY largest_share DESC, clone_id
         """
     )
-    clones = relation.to_arrow_table().cast(columns)
-    connection.unregister("labelled")
-    return clones
+    return Query(relation, columns)
 
 
-def _counts_table(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+def _counts(connection: duckdb.DuckDBPyConnection) -> Query:
     """Return `airrvec.core.schema.CLONE_COUNTS`."""
     relation = connection.sql(
         f"SELECT {', '.join(schema.CLONE_COUNTS.names)} FROM counts JOIN (SELECT clone, clone_id FROM named)"
         " USING (clone) ORDER BY sample_id, n_cells DESC, clone_id"
     )
-    return relation.to_arrow_table().cast(schema.CLONE_COUNTS)
+    return Query(relation, schema.CLONE_COUNTS)
 
 
-def _members_table(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+def _members(connection: duckdb.DuckDBPyConnection) -> Query:
     """Return `airrvec.core.schema.CLONE_MEMBERS`."""
     relation = connection.sql(
         f"SELECT {', '.join(schema.CLONE_MEMBERS.names)} FROM members"
         " JOIN (SELECT clone, clone_id FROM named) USING (clone) ORDER BY sample_id, cell_row"
     )
-    return relation.to_arrow_table().cast(schema.CLONE_MEMBERS)
+    return Query(relation, schema.CLONE_MEMBERS)
 
 
 def summary(made: Clones) -> dict[str, object]:
@@ -424,6 +426,6 @@ def summary(made: Clones) -> dict[str, object]:
     return {
         "clone_by": made.by,
         "without_nucleotides": made.without_nucleotides,
-        "joined": pc.sum(made.members["joined"]).as_py() or 0,
+        "joined": made.n_joined,
         "donors_named": not made.samples["donor"].equals(made.samples["sample_id"]),
     }

@@ -20,7 +20,7 @@ process COUNT_CLONES {
     """
     count_clones.py --cells ${cells} --chains ${chains} --receptors receptors \\
         ${labelled ? "--labelled ${labelled}" : ''} ${settings.clone_by ? "--clone-by ${settings.clone_by}" : ''} \\
-        --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} \\
+        --memory ${task.memory.toMega().intdiv(4)}MB --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

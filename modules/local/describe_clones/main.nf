@@ -25,7 +25,7 @@ process DESCRIBE_CLONES {
     def radius = clusters && !settings.finetune ? '--radius clusters/clusters.qc.json' : ''
     """
     describe_clones.py --clones counted ${calls} ${tables} ${radius} \\
-        --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} \\
+        --memory ${task.memory.toMega().intdiv(4)}MB --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 
