@@ -30,13 +30,18 @@ def set_folders() -> None:
         wanted.append("MPLCONFIGDIR")
     if not wanted:
         return
-    if Path(".command.sh").exists() and _writable(Path.cwd()):  # Nextflow's script of a task
+    if is_task() and _writable(Path.cwd()):
         folder = Path.cwd() / ".cache"
     else:
         folder = Path(tempfile.mkdtemp(prefix="airrvec-caches-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in wanted:
         os.environ[name] = str(folder / ("numba" if name == "NUMBA_CACHE_DIR" else "matplotlib"))
+
+
+def is_task() -> bool:
+    """Return whether this process is in the folder of a task of Nextflow: all that runs in it is ours."""
+    return Path(".command.sh").exists()
 
 
 def _own(name: str) -> bool:

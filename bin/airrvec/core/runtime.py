@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 
+from airrvec.core import environment
 from airrvec.core.errors import require_at_least_one
 
 import pyarrow as pa
@@ -102,11 +103,13 @@ def _extend_numba() -> None:
     Register what other packages add to numba, before threads compile.
 
     numba does so at the first compilation, without a lock: what a second thread compiles meanwhile fails
-    with a `KeyError`.
+    with a `KeyError`. In a task nothing uses it, and importing those packages (awkward) takes .3 s.
     """
     if "numba" in sys.modules:
         from numba.core import entrypoints
 
+        if environment.is_task():
+            entrypoints._already_initialized = True
         entrypoints.init_all()  # the first time; then nothing
 
 
