@@ -125,7 +125,7 @@ def draw(table: Path, path: Path, k: int) -> None:
 
     matplotlib.use("Agg")
     from airrvec.encoders import Titles
-    from airrvec.figures.style import COLOURS
+    from airrvec.figures.palette import COLOURS
 
     import matplotlib.pyplot as plt
     import pandas as pd

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec.app.verbs import work
 from airrvec.core import schema
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 from airrvec.report import chapters, multiqc
 from airrvec.report.page import section
 from airrvec.report.sections import clones

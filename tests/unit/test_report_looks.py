@@ -1,6 +1,6 @@
 """Colours of the report: what differs in a figure looks different."""
 
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 from airrvec.report import looks
 from airrvec.report.sections import comparison, rarefaction, sample_genes
 

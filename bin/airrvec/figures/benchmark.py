@@ -1,60 +1,14 @@
-"""Figures of the few-shot benchmark, and titles and order of its settings."""
+"""Figures of the few-shot benchmark."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from airrvec.core.chains import CHAIN_TITLES
-from airrvec.core.schema import MEAN, RECEPTOR_SETTING
+from airrvec.core.schema import MEAN
 from airrvec.encoders import Titles
-from airrvec.evaluation.rules import RULES
-from airrvec.evaluation.similarity import TEST_SETS
+from airrvec.figures.benchmark_settings import RULE_TITLES, default_view, ordered_settings
 from airrvec.figures.style import escape_mathtext, panels, save, style
 
 import pandas as pd
 import pyarrow as pa
-
-RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
-TEST_SET_TITLES = {
-    "all": "all test receptors",
-    "below_90": "below 90 % similarity",
-    "below_80": "below 80 % similarity",
-    "other_clonotypes": "other clonotypes",
-    "other_studies": "other studies",
-}
-
-# Order of settings in the report; text given by the user comes before `none`.
-_ORDER = (*RULES, "paired", "alpha", "beta", *TEST_SETS, "none")
-
-
-def ordered_settings(settings: Iterable[str]) -> list[str]:
-    """Return the distinct values of a column of `airrvec.core.schema.SETTING`, in the order of the report."""
-    return sorted(set(settings), key=lambda value: _ORDER.index(value) if value in _ORDER else -1)
-
-
-def setting_title(column: str, word: str) -> str:
-    """Return the title of a value of `airrvec.core.schema.SETTING`; ``word`` may be the user's own text."""
-    if column == "excluded":
-        return "no reference excluded" if word == "none" else f"without references of '{word}'"
-    return {"chains": CHAIN_TITLES, "test_set": TEST_SET_TITLES}[column][word]
-
-
-def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
-    """
-    Return the rows of the default setting: both chains, all test receptors, references excluded.
-
-    If a default value was not measured, use the next value in the order of `ordered_settings`.
-
-    Parameters
-    ----------
-    data : DataFrame
-        Table with the columns of `airrvec.core.schema.SETTING`.
-    one_rule : bool
-        Whether to keep only the first rule.
-    """
-    for column in (*RECEPTOR_SETTING, *(["rule"] if one_rule else [])):
-        if len(data):
-            data = data[data[column] == ordered_settings(data[column])[0]]
-    return data
 
 
 def auroc_against_k(summary: pa.Table, titles: Titles, stem: str | Path) -> None:

@@ -7,7 +7,7 @@ from airrvec.core.schema import MEAN, RECEPTOR_SETTING
 from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.evaluation.training_labels import TRAINED_ON_MARK
-from airrvec.figures.benchmark import RULE_TITLES, setting_title
+from airrvec.figures.benchmark_settings import RULE_TITLES, setting_title
 
 import pandas as pd
 

@@ -8,7 +8,7 @@ from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.progress import step
 from airrvec.core.tables import named_rows
 from airrvec.figures.style import plt, save
-from airrvec.repertoire.cluster_tables import letter_heights
+from airrvec.repertoire.motifs import letter_heights
 
 import numpy as np
 import pandas as pd
@@ -67,7 +67,7 @@ def logos(shown: pd.DataFrame, positions: pd.DataFrame):
 
 
 def draw_logo(frequencies: pd.DataFrame, axis) -> None:
-    """Draw a logo from `airrvec.repertoire.cluster_tables.residue_frequencies`, highest letter on top."""
+    """Draw a logo from `airrvec.repertoire.motifs.residue_frequencies`, highest letter on top."""
     heights = letter_heights(frequencies)
     glyphs, colours = [], []
     for place, letters in zip(heights.index, heights.to_numpy(), strict=True):

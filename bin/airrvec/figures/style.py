@@ -7,13 +7,11 @@ import matplotlib
 matplotlib.use("Agg")
 
 from airrvec.core.tables import atomic_path
+from airrvec.figures.palette import COLOURS
 
 import matplotlib.pyplot as plt
 
-# Okabe and Ito's colours, each with a marker; grey in place of black, which is invisible on a dark page.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-OTHER_COLOUR = "#A3A3A3"  # all groups that have no colour of their own
-_MARKERS = "osD^vPX"
+_MARKERS = "osD^vPX"  # one of each colour
 
 # Names of shapes within an SVG are random otherwise.
 matplotlib.rcParams["svg.hashsalt"] = "airrvec"

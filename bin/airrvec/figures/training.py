@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from airrvec.figures.style import COLOURS, plt, save
+from airrvec.figures.palette import COLOURS
+from airrvec.figures.style import plt, save
 
 import pyarrow as pa
 

@@ -14,7 +14,7 @@ from airrvec.core.progress import step
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.repertoire import clustering
-from airrvec.repertoire.cluster_tables import common_genes, consensus, residue_frequencies
+from airrvec.repertoire.motifs import common_genes, consensus, residue_frequencies
 
 import numpy as np
 import pandas as pd

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 
 DASHES = ("solid", "dot", "dashdot", "longdash", "longdashdot", "dash")
 MARKERS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")

@@ -3,6 +3,7 @@
 from airrvec.core.schema import MEAN
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark
+from airrvec.figures.benchmark_settings import default_view
 from airrvec.figures.run.material import NotDrawn, Results
 
 import pandas as pd
@@ -13,7 +14,7 @@ LEGEND = "Mean over epitopes of the few-shot benchmark, by encoder and rule. Bar
 
 def table(results: Results) -> pd.DataFrame:
     """Return the drawn rows of `airrvec.core.schema.AUROC_SUMMARY`, with the title of the encoder."""
-    summary = benchmark.default_view(results.read("auroc_summary"))
+    summary = default_view(results.read("auroc_summary"))
     summary = summary[summary["epitope"] == MEAN]
     if summary.empty:
         raise NotDrawn("no encoder was measured")

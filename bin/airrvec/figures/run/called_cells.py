@@ -1,5 +1,6 @@
 """Cells of each sample that are called for an epitope, by its organism."""
 
+from airrvec.figures.palette import COLOURS
 from airrvec.figures.run.material import (
     NotDrawn,
     Results,
@@ -8,7 +9,6 @@ from airrvec.figures.run.material import (
     sample_labels,
     shown_samples,
 )
-from airrvec.figures.style import COLOURS
 
 import pandas as pd
 

@@ -1,6 +1,7 @@
 """Diversity of each sample at equal coverage, by condition where there is one."""
 
 from airrvec.core.terminal import shortened
+from airrvec.figures.palette import COLOURS, OTHER_COLOUR
 from airrvec.figures.run.material import (
     FONT,
     LONGEST,
@@ -12,7 +13,7 @@ from airrvec.figures.run.material import (
     shown_samples,
 )
 from airrvec.figures.samples import main_class
-from airrvec.figures.style import COLOURS, OTHER_COLOUR, escape_mathtext, plt
+from airrvec.figures.style import escape_mathtext, plt
 
 import numpy as np
 import pandas as pd

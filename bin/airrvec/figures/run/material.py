@@ -10,7 +10,8 @@ from airrvec.core import tables
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import TABLES
 from airrvec.core.terminal import shortened
-from airrvec.figures.style import OTHER_COLOUR, escape_mathtext, plt
+from airrvec.figures.palette import OTHER_COLOUR
+from airrvec.figures.style import escape_mathtext, plt
 from airrvec.input import species_names
 
 import numpy as np

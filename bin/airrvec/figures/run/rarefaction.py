@@ -1,5 +1,6 @@
 """Rarefaction curves: clones against the number of cells."""
 
+from airrvec.figures.palette import COLOURS
 from airrvec.figures.run.material import (
     FONT,
     WIDTH,
@@ -10,7 +11,7 @@ from airrvec.figures.run.material import (
     shown_samples,
 )
 from airrvec.figures.samples import main_class
-from airrvec.figures.style import COLOURS, plt
+from airrvec.figures.style import plt
 
 import pandas as pd
 from matplotlib.ticker import MaxNLocator

@@ -2,6 +2,7 @@
 
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark
+from airrvec.figures.benchmark_settings import default_view
 from airrvec.figures.run.material import NotDrawn, Results
 
 import pandas as pd
@@ -12,7 +13,7 @@ LEGEND = "Mean ROC curve of every encoder, one panel per epitope. Bands are stan
 
 def table(results: Results) -> pd.DataFrame:
     """Return the drawn rows of `airrvec.core.schema.ROC`, with the title of the encoder."""
-    roc = benchmark.default_view(results.read("roc"), one_rule=True)
+    roc = default_view(results.read("roc"), one_rule=True)
     if roc.empty:
         raise NotDrawn("no encoder was measured")
     titles = Titles(results.json("benchmark/benchmark.json").get("titles", {}))

@@ -10,7 +10,7 @@ from pathlib import Path
 from airrvec.core import schema, tables
 from airrvec.core.terminal import counted
 from airrvec.evaluation.training_labels import TRAINED_ON_MARK
-from airrvec.figures.style import COLOURS, OTHER_COLOUR
+from airrvec.figures.palette import COLOURS, OTHER_COLOUR
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import (
     COUNT,

@@ -10,8 +10,8 @@ from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.evaluation.fewshot import TRAINED_ON, complete_epitopes
 from airrvec.evaluation.training_labels import TRAINED_ON_MARK
-from airrvec.figures.benchmark import RULE_TITLES, default_view, ordered_settings, setting_title
-from airrvec.figures.style import COLOURS
+from airrvec.figures.benchmark_settings import RULE_TITLES, default_view, ordered_settings, setting_title
+from airrvec.figures.palette import COLOURS
 from airrvec.report.page import escaped, meaning, section
 
 import pandas as pd

@@ -8,7 +8,7 @@ from airrvec.core.missing import PARTS
 from airrvec.core.schema import MEAN
 from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
-from airrvec.figures.benchmark import default_view
+from airrvec.figures.benchmark_settings import default_view
 from airrvec.report.page import escaped, section
 from airrvec.report.sections.annotation import Annotation, annotation_answer
 from airrvec.report.sections.benchmark import Benchmark, rows_at_largest_k

@@ -2,7 +2,7 @@
 
 from airrvec.core import tables
 from airrvec.evaluation.training_labels import not_recorded_warning
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 from airrvec.report.page import section
 
 import pandas as pd

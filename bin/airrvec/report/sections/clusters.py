@@ -9,7 +9,7 @@ from airrvec.core import innate, schema, tables
 from airrvec.core.chains import CHAIN_LOCI, GREEK
 from airrvec.core.identity import cluster_numbers
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 from airrvec.report.page import (
     COUNT,
     clones_link,

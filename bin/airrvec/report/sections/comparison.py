@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec.core import tables
 from airrvec.core.terminal import counted
-from airrvec.figures.style import OTHER_COLOUR
+from airrvec.figures.palette import OTHER_COLOUR
 from airrvec.report import receptor_cells as cells
 from airrvec.report.looks import MARKERS, looks
 from airrvec.report.page import (

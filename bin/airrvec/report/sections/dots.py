@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from airrvec.core import tables
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.terminal import counted, shortened
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 from airrvec.input import species_names
 from airrvec.report import svg
 from airrvec.report.page import escaped, first_names, section

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from airrvec.core import tables
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 from airrvec.report.page import escaped, section
 
 import numpy as np

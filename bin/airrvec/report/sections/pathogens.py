@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS, OTHER_COLOUR
+from airrvec.figures.palette import COLOURS, OTHER_COLOUR
 from airrvec.report.page import COUNT, NO_SUM, clones_link, escaped, section, units_title
 from airrvec.report.receptor_cells import text_cell, text_header
 from airrvec.report.sections.annotation import Annotation

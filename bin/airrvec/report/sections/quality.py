@@ -3,7 +3,7 @@
 from airrvec.core import schema
 from airrvec.core.schema import COUNT_UNITS, MULTICHAIN
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS
+from airrvec.figures.palette import COLOURS
 from airrvec.input.pairing import EXTRA_CHAIN, MULTIPLE_CHAINS, OTHER_LINEAGE
 from airrvec.input.standardise import NO_T_CELL, OTHER_LOCUS
 from airrvec.report.page import counted_in, escaped, meaning, per_cent, read_alike, section

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from airrvec.core import schema, tables
 from airrvec.core.chains import receptor_names
 from airrvec.core.terminal import counted, shortened
-from airrvec.figures.style import COLOURS, OTHER_COLOUR
+from airrvec.figures.palette import COLOURS, OTHER_COLOUR
 from airrvec.report import svg
 from airrvec.report.page import counted_in, escaped, per_cent, section
 from airrvec.stats.designs import SIGNIFICANT
