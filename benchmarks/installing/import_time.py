@@ -20,14 +20,15 @@ from benchmarks.common import results
 
 # Seconds of processor time, about a quarter above what was measured (docs/benchmarks/installing.md).
 BUDGETS = {
-    **dict.fromkeys(("analyse_generation", "analyse_receptors", "check_device", "check_samples"), 0.9),
-    **dict.fromkeys(("collect_receptors", "export_airr", "merge_embeddings"), 1.0),
-    **dict.fromkeys(("describe_cells", "normalise_receptors", "plan", "synthesise_receptors"), 1.0),
-    **dict.fromkeys(("benchmark_fewshot", "compare_samples", "embed_background"), 1.3),
-    **dict.fromkeys(("describe_samples", "embed_receptors", "map_receptors", "merge_references"), 1.3),
-    **dict.fromkeys(("analyse_results", "annotate_receptors", "calibrate_annotation", "report"), 1.8),
-    **dict.fromkeys(("export_anndata", "summarise_fewshot"), 2.0),
-    "cluster_receptors": 2.4,
+    **dict.fromkeys(("analyse_generation", "analyse_receptors", "associate_hla", "check_device"), 0.9),
+    **dict.fromkeys(("check_samples", "describe_clones", "embed_background"), 0.9),
+    **dict.fromkeys(("benchmark_fewshot", "collect_receptors", "compare_samples", "describe_cells"), 1.0),
+    **dict.fromkeys(("export_airr", "merge_embeddings", "merge_references", "normalise_receptors"), 1.0),
+    **dict.fromkeys(("plan", "report", "synthesise_receptors"), 1.0),
+    **dict.fromkeys(("analyse_results", "count_clones", "describe_samples", "embed_receptors"), 1.4),
+    **dict.fromkeys(("compare_conditions", "export_anndata", "map_receptors", "summarise_fewshot"), 1.4),
+    **dict.fromkeys(("annotate_receptors", "calibrate_annotation", "cluster_receptors"), 1.8),
+    **dict.fromkeys(("describe_gamma_delta", "handover"), 1.8),
 }
 EXTRAS = ("lightning", "torch", "transformers")
 LEARNING = ("finetune", "pretrain")  # import torch, which alone takes seconds

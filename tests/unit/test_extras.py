@@ -10,7 +10,7 @@ from airrvec.core.errors import InputError
 import pytest
 from inputs import ROOT
 
-from benchmarks.installing.import_time import LEARNING, imports
+from benchmarks.installing.import_time import BUDGETS, LEARNING, imports
 
 BIN = ROOT / "bin"
 
@@ -28,6 +28,16 @@ def test_the_core_imports_nothing_of_an_extra():
     code += [line for script in scripts for line in imports(script.read_text())]
     done = subprocess.run([sys.executable, "-c", "\n".join(code)], cwd=BIN, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_every_script_has_a_budget_for_its_imports():
+    assert {script.stem for script in BIN.glob("*.py")} == {*BUDGETS, *LEARNING}
+
+
+def test_the_report_does_not_import_what_draws():
+    code = ["import sys", *imports((BIN / "report.py").read_text()), "print('matplotlib' in sys.modules)"]
+    done = subprocess.run([sys.executable, "-c", "\n".join(code)], cwd=BIN, capture_output=True, text=True)
+    assert done.stdout == "False\n"
 
 
 LEARN, PLM = ("learn", "lightning and torch"), ("plm", "torch and transformers")

@@ -102,3 +102,23 @@ def test_numba_is_extended_before_threads_compile(monkeypatch):
     monkeypatch.setattr(entrypoints, "_already_initialized", False)
     states = runtime.in_threads(lambda _: entrypoints._already_initialized, range(2), 2)
     assert list(states) == [True, True]
+
+
+EXTENDED = """\
+import sys
+import numpy as np
+from airrvec.search import neighbours
+rows = np.eye(70, dtype=np.float32)
+neighbours.nearest(rows, rows, 3)
+print("awkward" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("is_task", [True, False])
+def test_a_task_imports_nothing_that_other_packages_add_to_numba(is_task, tmp_path):
+    if is_task:
+        (tmp_path / ".command.sh").touch()
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "bin")}
+    command = [sys.executable, "-c", EXTENDED]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{not is_task}\n"
