@@ -53,9 +53,9 @@ def environment(package: str, cache: Path) -> Path:
 
 
 def run(command: list, folder: Path, limit: int) -> dict:
-    """Return the resources that a program used (`peer_usage`); its output is in ``folder``/log.txt."""
+    """Return the resources that a program used (`usage`); its output is in ``folder``/log.txt."""
     usage = folder / "usage.json"
-    launch = [sys.executable, "-I", HERE / "peer_usage.py", usage, limit, *command]
+    launch = [sys.executable, "-I", HERE / "usage.py", usage, limit, *command]
     with open(folder / "log.txt", "w") as log:
         subprocess.run(list(map(str, launch)), check=True, cwd=folder, stdout=log, stderr=log)
     return json.loads(usage.read_text())

@@ -1,12 +1,18 @@
 """Times, ratios and memory: functions that alternate, programs, and intervals of tasks."""
 
-import os
+import json
 import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.common import usage
+
+_NO_LIMIT = 10**6  # seconds
 
 
 def alternate(functions: dict[str, Callable], rounds: int) -> dict[str, list[float]]:
@@ -34,20 +40,21 @@ def ratio(seconds: dict[str, list[float]], base: str, to: str) -> float:
 
 def program(*words) -> dict[str, float]:
     """
-    Run a program; return its seconds, wall and processor, and its highest memory in MB.
+    Run a program, named by its path; return its seconds, wall and processor, and its highest memory in MB.
 
     Raises
     ------
     SystemExit
         If the program fails.
     """
-    start = time.perf_counter()
-    process = subprocess.Popen(list(map(str, words)), stdout=sys.stderr)
-    _, status, used = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - start
-    if status:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "usage.json"
+        command = [sys.executable, "-I", usage.__file__, path, _NO_LIMIT, *words]
+        subprocess.run(list(map(str, command)), check=True, stdout=sys.stderr)
+        used = json.loads(path.read_text())
+    if used["status"]:
         sys.exit(f"{words[0]} {words[1]} failed")
-    return {"wall_s": wall, "processor_s": used.ru_utime + used.ru_stime, "memory_MB": used.ru_maxrss / 1024}
+    return {"wall_s": used["wall"], "processor_s": used["processor"], "memory_MB": used["memory"]}
 
 
 def peak_memory() -> float:

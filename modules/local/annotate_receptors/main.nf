@@ -1,11 +1,12 @@
 process ANNOTATE_RECEPTORS {
     tag "${ids.size() == 1 ? ids[0] : "${ids.size()} samples"}"
-    label 'process_medium'
     label 'process_optional'
+    label 'process_wide'
+    cpus { [cores, Runtime.runtime.availableProcessors()].min() }
     conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(ids), val(hla), path(cells, stageAs: 'cells/*'), path(receptors, stageAs: 'receptors/*') // of samples, in their order
+    tuple val(ids), val(hla), val(cores), path(cells, stageAs: 'cells/*'), path(receptors, stageAs: 'receptors/*') // of samples, in their order
     path clones, stageAs: 'clones/*' // clones, counts, members, samples
     path embeddings, stageAs: 'embeddings/*' // [] if another model than the reference's made them
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant

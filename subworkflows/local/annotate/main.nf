@@ -76,10 +76,13 @@ workflow ANNOTATE {
     versions = versions
 }
 
-// Rows [ ids, typings, cells, receptors ].
+// Rows [ ids, typings, cores, cells, receptors ]. One sample of more than about 40,000 cells takes all cores that a
+// task of its kind gains from; tasks of several take one each.
 def batched(samples, typings) {
-    return inBatches(samples, samples.collect { row -> row[1].size() }, 8_000_000, samples.size()).collect { rows ->
+    def sizes = samples.collect { row -> row[1].size() }
+    def cores = samples.size() == 1 && sizes[0] > 2_000_000 ? 4 : 1
+    return inBatches(samples, sizes, 8_000_000, samples.size()).collect { rows ->
         def ids = rows.collect { row -> row[0].id }
-        [ids, ids.collect { id -> typings[id] ?: '' }, rows.collect { row -> row[1] }, rows.collectMany { row -> row[2] }]
+        [ids, ids.collect { id -> typings[id] ?: '' }, cores, rows.collect { row -> row[1] }, rows.collectMany { row -> row[2] }]
     }
 }

@@ -1,7 +1,7 @@
 """
 Run a program and write what it used, as JSON: processor seconds, memory, seconds, exit status.
 
-    python -I peer_usage.py usage.json LIMIT_S PROGRAM ARGUMENTS…
+    python -I usage.py usage.json LIMIT_S PROGRAM ARGUMENTS…
 
 This process imports little, because the kernel counts the memory of the process that starts a program as the
 least memory of the program.
