@@ -17,7 +17,8 @@ from airrvec.core.tables import map_distinct
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import linalg, sparse
+import scipy  # whose parts are imported on use
+from scipy import sparse
 
 N_PLACES = 8  # residues from either end of the junction, without its C and F
 N_TRIPLETS = 400  # most frequent triplets of each chain; others are no features
@@ -141,7 +142,7 @@ def fit(features: Features, labels: sparse.csr_array) -> LinearClassifier:
     products = (features.references.T @ labels).toarray() - total * np.outer(mean, frequency)
     weights = products
     if products.size:
-        weights = linalg.solve(covariance, products, assume_a="pos", overwrite_a=True)
+        weights = scipy.linalg.solve(covariance, products, assume_a="pos", overwrite_a=True)
     scores = [part @ weights for part in (features.references, features.background)]
     spread = np.concatenate(scores).std(axis=0)
     weights = weights / np.where(spread > 0, spread, 1)

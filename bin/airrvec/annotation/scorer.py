@@ -15,8 +15,8 @@ from airrvec.core.runtime import one_openmp_thread
 
 import numba
 import numpy as np
+import scipy  # whose parts are imported on use
 from scipy import sparse
-from scipy.optimize import isotonic_regression
 
 LINEAR = 0.3  # weight of the log odds of SCEPTR's and TCRdist's shares beside the trees
 NOT_RESCORED = -60.0  # added to the scores of candidates that are not rescored
@@ -371,7 +371,7 @@ def _isotonic(
     weights = np.ones(len(scores)) if weights is None else weights
     weight = np.bincount(place, weights)
     mean = np.bincount(place, weights * values) / weight
-    fitted = isotonic_regression(mean, weights=weight).x
+    fitted = scipy.optimize.isotonic_regression(mean, weights=weight).x
     return lambda new: np.interp(new, distinct, fitted)
 
 
