@@ -1,5 +1,6 @@
-// Batches of the tables of each folder of a folder, sorted by name: the main.nf of a project that is otherwise this one.
+// Batches of the tables of each folder of a folder, sorted by name, and of them as annotated samples with the cores of each: the main.nf of a project that is otherwise this one.
 
+include { batched         } from './subworkflows/local/annotate/main'
 include { batchesOfTables } from './subworkflows/local/batches/main'
 
 workflow {
@@ -8,5 +9,7 @@ workflow {
         def rows = tables.collect { path -> [[id: path.name], path, path.name.contains('mapped') ? path : []] }
         def names = batchesOfTables(rows).collect { metas, _paths, maps -> [metas.collect { meta -> meta.id }, maps.size()] }
         println("BATCHES ${groovy.json.JsonOutput.toJson(names)}")
+        def samples = batched(tables.collect { path -> [[id: path.name], path, [path]] }, [:])
+        println("CORES ${groovy.json.JsonOutput.toJson(samples.collect { row -> [row[0].size(), row[2]] })}")
     }
 }

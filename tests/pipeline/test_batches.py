@@ -105,14 +105,23 @@ def test_large_tables_and_those_of_native_libraries_have_a_task_each(tmp_path):
     sizes = {f"{number:02d}.tsv": 1 << 20 for number in range(12)}
     sizes |= {"20.tsv": 60 << 20, "21.tsv": 2 << 20, "22.tsv.gz": 5 << 20, "23.tsv.gz": 4 << 20}
     sizes |= {"30.h5ad": 10, "31.parquet": 10, "40.tsv": 10, "41_mapped.tsv": 10, "42.tsv": 10}
-    for folder, tables in (("few", few), ("many", sizes)):
+    alone = {"one large": {"0.tsv": 5 << 20}, "one small": {"0.tsv": 1 << 20}}
+    for folder, tables in {"few": few, "many": sizes, **alone}.items():
         (tmp_path / "tables" / folder).mkdir(parents=True)
         for name, size in tables.items():
             with (tmp_path / "tables" / folder / name).open("wb") as handle:
                 handle.truncate(size)
     run = run_pipeline(tmp_path, "--tables", tmp_path / "tables", project=project_of(tmp_path, "batches.nf"))
     assert run.status == 0, run.output
-    of_few, of_many = (json.loads(made) for made in re.findall(r"^BATCHES (.*)$", run.output, re.MULTILINE))
+
+    def printed(word: str) -> list:
+        return [json.loads(made) for made in re.findall(rf"^{word} (.*)$", run.output, re.MULTILINE)]
+
+    of_few, of_many, *_ = printed("BATCHES")
+    # Samples of an annotated run: a single large one takes more cores.
+    assert printed("CORES")[0] == [[3, 1], [2, 1]]
+    assert {cores for _, cores in printed("CORES")[1]} == {1}
+    assert printed("CORES")[2:] == [[[1, 4]], [[1, 1]]]
     assert of_few == [[["0.tsv", "1.tsv"], 0], [["2.tsv"], 0], [["3.tsv"], 0], [["4.parquet"], 0]]
     assert of_many == [
         [[f"{number:02d}.tsv" for number in range(12)], 0],
