@@ -16,7 +16,6 @@ from airrvec.annotation.linear_classifier import Features, LinearClassifier
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
-from airrvec.core.tables import map_distinct
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.evaluation.rules import KERNEL, KERNEL_IN_SPREADS
@@ -526,11 +525,6 @@ def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.
     return _dense(candidates, np.arange(len(names)))
 
 
-def _gene(call: str | None) -> str | None:
-    """Return the gene of a call, without the allele."""
-    return call and call.split("*")[0]
-
-
 def _gene_ratios(sources: Sources, receptors: pa.Table, locus: str) -> np.ndarray:
     """
     Return log P(V, J | epitope) / P(V, J | background) of a locus, shape (n, n_candidates).
@@ -543,7 +537,7 @@ def _gene_ratios(sources: Sources, receptors: pa.Table, locus: str) -> np.ndarra
     for name in ("v_call", "j_call"):
         column = schema.field(locus, name)
         genes, known, contrast = (
-            map_distinct(table[column], _gene).to_pandas()
+            linear_classifier.genes_of(table[column]).to_pandas()
             for table in (receptors, sources.reference.receptors, sources.contrast)
         )
         number = {gene: row for row, gene in enumerate(sorted({*known.dropna(), *contrast.dropna()}))}

@@ -154,12 +154,13 @@ def _products(features: sparse.csr_array) -> np.ndarray:
     return (features.T @ features).toarray()
 
 
-def _gene(call: str | None) -> str | None:
-    return call and call.split("*")[0]
+def genes_of(calls: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the gene of each call, without the allele."""
+    return map_distinct(calls, lambda call: call and call.split("*")[0])
 
 
 def _distinct_genes(*columns: pa.ChunkedArray) -> pa.Array:
-    genes = [map_distinct(column, _gene) for column in columns]
+    genes = map(genes_of, columns)
     known = {gene for column in genes for gene in pc.unique(column).to_pylist() if gene}
     return pa.array(sorted(known), pa.string())
 
@@ -204,7 +205,7 @@ def _features(
     for locus in loci:
         for name in ("v_call", "j_call"):
             column = schema.field(locus, name)
-            number = pc.index_in(map_distinct(receptors[column], _gene), genes[column])
+            number = pc.index_in(genes_of(receptors[column]), genes[column])
             places = pc.fill_null(number, -1).to_numpy(zero_copy_only=False)[:, None]
             blocks.append(_indicator(places, len(genes[column]), SCALE_GENE))
         residues, lengths = codes = _codes(receptors, locus)
