@@ -1,6 +1,7 @@
 """Clones: definition, cells with one or two α chains, donors; counts against independent lines of pandas."""
 
 import itertools
+import re
 from types import SimpleNamespace
 
 from airrvec.core import database, schema, tables
@@ -358,3 +359,26 @@ def test_without_annotation_nothing_is_called(tmp_path):
     with database.connect(tmp_path, memory="1GB", threads=1) as connection:
         (clone,) = described(connection, tmp_path / "clones").to_pylist()
     assert [clone[name] for name in ("call", "call_fdr", "exact_epitope", "cluster_id")] == [None] * 4
+
+
+def test_calls_of_one_large_sample_are_joined_by_receptor(tmp_path):
+    """Not by the sample alone, all with all: then 100,000 clones of a sample take hours."""
+    n = 3000
+    clones = [{"clone_id": f"c{i}", "receptor_id": f"r{i}", "clonotype_id": f"r{i}"} for i in range(n)]
+    counts = [{"clone_id": f"c{i}", "sample_id": "s", "n_cells": 1} for i in range(n)]
+    calls = [{"sample_id": "s", "receptor_id": f"r{i}", "call": "no call", "fdr": 0.5} for i in range(n)]
+    for name, rows, columns in (
+        ("clones", clones, schema.COUNTED_CLONES),
+        ("counts", counts, schema.CLONE_COUNTS),
+        ("s", calls, schema.ANNOTATION),
+    ):
+        tables.write(pa.Table.from_pylist(rows, columns), tmp_path / f"{name}.parquet")
+    with database.connect(tmp_path, memory="1GB", threads=1) as connection:
+        connection.execute("PRAGMA enable_profiling = 'json'")
+        connection.execute(f"PRAGMA profiling_output = '{tmp_path}/profile.json'")
+        found = described(connection, tmp_path, [tmp_path / "s.parquet"])
+    assert found["call"].to_pylist() == ["no call"] * n
+    profile = (tmp_path / "profile.json").read_text()
+    produced = [int(rows) for rows in re.findall(r'"intermediate_rows": *(\d+)', profile)]
+    assert n in produced
+    assert max(produced) <= n

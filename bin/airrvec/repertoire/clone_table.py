@@ -83,10 +83,11 @@ def _calls(
         WITH answer AS (
             SELECT DISTINCT sample_id, receptor_id, call, {masked}, exact_epitope
             FROM read_parquet($annotation)
+        ), counted AS MATERIALIZED ( -- else answers and counts may be joined by the sample alone, all with all
+            SELECT clone_id, receptor_id, sample_id
+            FROM clone JOIN read_parquet($counts) AS counts USING (clone_id)
         )
-        SELECT answer.*, clone_id FROM clone
-        JOIN read_parquet($counts) AS counts USING (clone_id)
-        JOIN answer USING (sample_id, receptor_id)
+        SELECT answer.*, clone_id FROM counted JOIN answer USING (sample_id, receptor_id)
         QUALIFY row_number() OVER (PARTITION BY clone_id ORDER BY call_fdr, sample_id) = 1
         """,
         params={"annotation": [str(path) for path in annotation], "counts": str(counts)},
