@@ -83,7 +83,7 @@ def _calls(
         WITH answer AS (
             SELECT DISTINCT sample_id, receptor_id, call, {masked}, exact_epitope
             FROM read_parquet($annotation)
-        ), counted AS MATERIALIZED ( -- else answers and counts may be joined by the sample alone, all with all
+        ), counted AS MATERIALIZED ( -- else answers and counts may be joined by sample alone, all with all
             SELECT clone_id, receptor_id, sample_id
             FROM clone JOIN read_parquet($counts) AS counts USING (clone_id)
         )
