@@ -59,7 +59,7 @@ def residue_frequencies(junctions: list[str]) -> pd.DataFrame:
 
 def consensus(frequencies: pd.DataFrame) -> str:
     """
-    Return the most frequent residue at each position of `frequencies`, without gaps.
+    Return the most frequent residue at each position of `residue_frequencies`, without gaps.
 
     Examples
     --------
@@ -76,7 +76,8 @@ def letter_heights(frequencies: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frequencies : DataFrame
-        From `frequencies`. A position's information is scaled by its share of residues that are not gaps.
+        From `residue_frequencies`. The information of a position is scaled by its share of residues that are
+        not gaps.
 
     Returns
     -------
