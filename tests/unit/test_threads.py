@@ -122,3 +122,13 @@ def test_a_task_imports_nothing_that_other_packages_add_to_numba(is_task, tmp_pa
     command = [sys.executable, "-c", EXTENDED]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
     assert done.stdout == f"{not is_task}\n"
+
+
+def test_a_file_of_the_user_has_what_other_packages_add_to_numba(tmp_path):
+    (tmp_path / ".command.sh").touch()
+    (tmp_path / "own.py").touch()
+    code = "from airrvec.core.own_code import OwnCode\nOwnCode(Path('own.py'), '').module()\n"
+    command = [sys.executable, "-c", f"from pathlib import Path\n{code}{EXTENDED}"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "bin")}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

@@ -40,7 +40,7 @@ def set_folders() -> None:
 
 
 def is_task() -> bool:
-    """Return whether this process is in the folder of a task of Nextflow: all that runs in it is ours."""
+    """Return whether this process is in the folder of a task of Nextflow."""
     return Path(".command.sh").exists()
 
 

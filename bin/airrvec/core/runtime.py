@@ -87,7 +87,8 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
     function : callable
         Runs in parallel while it is in compiled loops, which release the interpreter lock.
     """
-    _extend_numba()
+    if "numba" in sys.modules:
+        extend_numba(unless=environment.is_task)
     with one_blas_thread(), ThreadPoolExecutor(n) as pool:
         waiting = []
         for item in items:
@@ -98,19 +99,22 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
             yield waiting.pop(0).result()
 
 
-def _extend_numba() -> None:
+def extend_numba(unless: Callable[[], bool] = lambda: False) -> None:
     """
     Register what other packages add to numba, before threads compile.
 
     numba does so at the first compilation, without a lock: what a second thread compiles meanwhile fails
-    with a `KeyError`. In a task nothing uses it, and importing those packages (awkward) takes .3 s.
-    """
-    if "numba" in sys.modules:
-        from numba.core import entrypoints
+    with a `KeyError`. After the first time this is nothing.
 
-        if environment.is_task():
-            entrypoints._already_initialized = True
-        entrypoints.init_all()  # the first time; then nothing
+    Parameters
+    ----------
+    unless : callable
+        Whether nothing is registered: our own code uses none, and importing awkward takes .3 s.
+    """
+    from numba.core import entrypoints
+
+    entrypoints._already_initialized = entrypoints._already_initialized or unless()
+    entrypoints.init_all()
 
 
 def one_openmp_thread() -> AbstractContextManager:
