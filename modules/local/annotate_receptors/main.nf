@@ -1,7 +1,7 @@
 process ANNOTATE_RECEPTORS {
     tag "${ids.size() == 1 ? ids[0] : "${ids.size()} samples"}"
+    label 'process_medium'
     label 'process_optional'
-    label 'process_wide'
     cpus { [cores, Runtime.runtime.availableProcessors()].min() }
     conda "${moduleDir}/environment.yml"
 
