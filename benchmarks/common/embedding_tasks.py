@@ -10,26 +10,22 @@ from airrvec.core import tables
 
 import pyarrow as pa
 
+from benchmarks.common.timing import program
+
 ROOT = Path(__file__).parents[2]
 SCALED = 40_000, 240_000  # receptors of the shards by which workers are compared
-# A task of its own: time and peak memory of what it runs, beside what it prints.
-MEASURED = """
-import resource, subprocess, sys, time
-start = time.perf_counter()
-subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)
-"""
 
 
 def run_task(source: Path, folder: Path, out: Path, cpus: int) -> dict:
     """EMBED_RECEPTORS by itself."""
     command = [sys.executable, ROOT / "bin/embed_receptors.py", source, "--model", folder / "model"]
     command += ["--device", "cpu", "--threads", cpus, "--out", out]
-    printed = subprocess.run(
-        [sys.executable, "-c", MEASURED, *map(str, command)], check=True, capture_output=True, text=True
-    ).stdout.split()
-    return dict(zip(("seconds", "cpu_seconds", "peak_gib"), map(float, printed), strict=True))
+    used = program(*command, stderr=subprocess.DEVNULL)
+    return {
+        "seconds": used["wall_s"],
+        "cpu_seconds": used["processor_s"],
+        "peak_gib": used["memory_MB"] / 1024,
+    }
 
 
 def workers(made: pa.Table, folder: Path, rounds: int, sizes: tuple[int, ...] = SCALED) -> dict:

@@ -5,7 +5,6 @@ vdjmatch and TCREMP are GPL. Each is installed from PyPI into an environment of 
 and exchanges tables with this one.
 """
 
-import json
 import pickle
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.common.peer_methods import Fold
+from benchmarks.common.timing import usage_of
 
 HERE = Path(__file__).parent
 PACKAGES = {"vdjmatch": "vdjmatch==0.6.2", "tcremp": "mirpy-lib==4.7.0"}
@@ -53,12 +53,9 @@ def environment(package: str, cache: Path) -> Path:
 
 
 def run(command: list, folder: Path, limit: int) -> dict:
-    """Return the resources that a program used (`usage`); its output is in ``folder``/log.txt."""
-    usage = folder / "usage.json"
-    launch = [sys.executable, "-I", HERE / "usage.py", usage, limit, *command]
+    """Return the resources that a program used (`usage_of`); its output is in ``folder``/log.txt."""
     with open(folder / "log.txt", "w") as log:
-        subprocess.run(list(map(str, launch)), check=True, cwd=folder, stdout=log, stderr=log)
-    return json.loads(usage.read_text())
+        return usage_of(command, folder / "usage.json", limit=limit, cwd=folder, stdout=log, stderr=log)
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,31 @@ def ratio(seconds: dict[str, list[float]], base: str, to: str) -> float:
     return statistics.median(b / a for a, b in zip(seconds[base], seconds[to], strict=True))
 
 
-def program(*words) -> dict[str, float]:
+def usage_of(command: Sequence, path: Path, *, limit: int = _NO_LIMIT, **options) -> dict:
+    """
+    Return what a program used (`usage`), which `usage` writes into a file.
+
+    Parameters
+    ----------
+    command : sequence
+        The program's path, and its arguments.
+    path : Path
+        The file.
+    limit : int
+        Seconds after which it is killed.
+    **options
+        Of `subprocess.run`.
+    """
+    launch = [sys.executable, "-I", usage.__file__, path, limit, *command]
+    subprocess.run(list(map(str, launch)), check=True, **options)
+    return json.loads(path.read_text())
+
+
+def program(*words, **options) -> dict[str, float]:
     """
     Run a program, named by its path; return its seconds, wall and processor, and its highest memory in MB.
+
+    Further options are those of `usage_of`.
 
     Raises
     ------
@@ -48,10 +70,7 @@ def program(*words) -> dict[str, float]:
         If the program fails.
     """
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "usage.json"
-        command = [sys.executable, "-I", usage.__file__, path, _NO_LIMIT, *words]
-        subprocess.run(list(map(str, command)), check=True, stdout=sys.stderr)
-        used = json.loads(path.read_text())
+        used = usage_of(words, Path(folder) / "usage.json", stdout=sys.stderr, **options)
     if used["status"]:
         sys.exit(f"{words[0]} {words[1]} failed")
     return {"wall_s": used["wall"], "processor_s": used["processor"], "memory_MB": used["memory"]}

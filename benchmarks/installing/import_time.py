@@ -22,11 +22,12 @@ from benchmarks.common import results
 BUDGETS = {
     **dict.fromkeys(("analyse_generation", "analyse_receptors", "associate_hla", "check_device"), 0.9),
     **dict.fromkeys(("check_samples", "describe_clones", "embed_background"), 0.9),
-    **dict.fromkeys(("benchmark_fewshot", "collect_receptors", "compare_samples", "describe_cells"), 1.1),
-    **dict.fromkeys(("export_airr", "merge_embeddings", "normalise_receptors", "plan", "report"), 1.1),
-    **dict.fromkeys(("analyse_results", "count_clones", "describe_samples", "embed_receptors"), 1.4),
-    **dict.fromkeys(("compare_conditions", "export_anndata", "map_receptors", "merge_references"), 1.4),
-    **dict.fromkeys(("summarise_fewshot", "synthesise_receptors"), 1.4),
+    **dict.fromkeys(("collect_receptors", "describe_cells", "export_airr", "merge_embeddings"), 1.0),
+    **dict.fromkeys(("normalise_receptors", "plan", "synthesise_receptors"), 1.0),
+    **dict.fromkeys(("benchmark_fewshot", "compare_samples", "report"), 1.1),
+    **dict.fromkeys(("count_clones", "describe_samples", "embed_receptors"), 1.3),
+    **dict.fromkeys(("map_receptors", "merge_references"), 1.3),
+    **dict.fromkeys(("analyse_results", "compare_conditions", "export_anndata", "summarise_fewshot"), 1.4),
     **dict.fromkeys(("annotate_receptors", "calibrate_annotation", "cluster_receptors"), 1.8),
     **dict.fromkeys(("describe_gamma_delta", "handover"), 1.8),
 }

@@ -93,7 +93,7 @@ def made(folder, by: str | None = None) -> SimpleNamespace:
     with database.connect(folder, memory="1GB", threads=2) as connection:
         clones = count_clones(connection, cells, chains, folder / "run/receptors.parquet", by)
         tables_made = {name: getattr(clones, name).table() for name in ("clones", "counts", "members")}
-        return SimpleNamespace(by=clones.by, n_joined=clones.n_joined, **tables_made)
+        return SimpleNamespace(by=clones.by, **tables_made)
 
 
 def families(found: SimpleNamespace, sample: str = "s") -> list[set[int]]:
