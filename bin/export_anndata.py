@@ -7,7 +7,9 @@ Export the cells of samples as AnnData: vectors in ``obsm["X_sceptr"]``, chains 
 
 import argparse
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from airrvec.core import schema, script, tables
@@ -20,6 +22,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import ArrayLike
 
 # Fields of chains: standardised, counts, and those that the input may have.
 COUNTS = ("duplicate_count", "umi_count", "consensus_count")
@@ -45,13 +48,13 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def observations(columns: dict[str, pa.ChunkedArray], names: list[str]) -> pd.DataFrame:
+def observations(columns: dict[str, pa.ChunkedArray]) -> Iterator[tuple[str, ArrayLike]]:
     """
-    Return ``obs`` with text as categories, which hold missing values in every version of AnnData.
+    Yield name and values of the columns of ``obs``, one by one.
 
-    Columns leave the dictionary one by one, so that their memory is free for the next.
+    Text becomes categories, which hold missing values in every version of AnnData. Columns leave the
+    dictionary, so that their memory is free for the next.
     """
-    obs = pd.DataFrame(index=pd.Index(names, dtype=object))
     taken = {"_index"}
     for name in list(columns):
         values = columns.pop(name)
@@ -64,11 +67,10 @@ def observations(columns: dict[str, pa.ChunkedArray], names: list[str]) -> pd.Da
         else:  # integers stay integers if values are missing
             column = pd.array(values.to_pandas(types_mapper=pd.ArrowDtype), dtype="Int64")
             column = column if values.null_count else column.to_numpy("int64")
-        # A slash opens a group in HDF5, and AnnData reserves _index.
-        obs[cells.free_name(name.replace("/", "_"), taken)] = column
         del values
         pa.default_memory_pool().release_unused()
-    return obs
+        # A slash opens a group in HDF5, and AnnData reserves _index.
+        yield cells.free_name(name.replace("/", "_"), taken), column
 
 
 def categories(values: pa.ChunkedArray) -> pd.Categorical:
@@ -162,14 +164,7 @@ class Receptors:
 
 def cells_of_samples(
     args: argparse.Namespace, known: Receptors
-) -> tuple[pd.DataFrame, pa.ChunkedArray, list[int]]:
-    """Return ``obs`` and the receptor_id of each cell, and the number of cells of each sample."""
-    columns, names, n_cells = _columns(args, known)
-    receptor_ids = columns["receptor_id"]
-    return observations(columns, names), receptor_ids, n_cells
-
-
-def _columns(args: argparse.Namespace, known: Receptors) -> tuple[dict, list[str], list[int]]:
+) -> tuple[dict[str, pa.ChunkedArray], list[str], list[int]]:
     """Return the columns of ``obs``, the name of each cell, and the number of cells of each sample."""
     samples = [tables.read(path) for path in args.cells]
     receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
@@ -190,25 +185,35 @@ def main(argv=None):
 
 
 def write_anndata(args: argparse.Namespace, known: Receptors) -> None:
-    """Write the cells of one sample or of several."""
-    import anndata  # slow import, not needed for --help
+    """
+    Write the cells of one sample or of several.
 
-    # All samples together may be large: one part after another, and Arrow returns the memory of each.
-    obs, receptor_ids, n_cells = cells_of_samples(args, known)
-    pa.default_memory_pool().release_unused()
-    matrix = known.read_vectors(receptor_ids)
-    pa.default_memory_pool().release_unused()
-    chains = chain_lists(read_chains(args.chains, n_cells), len(obs))
-    pa.default_memory_pool().release_unused()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
-        result = anndata.AnnData(
-            obs=obs,
-            obsm={"X_sceptr": matrix, "airr": chains},
-            uns={ATTRIBUTE: read_description(args.embeddings)},
-        )
-        with tables.atomic_path(args.out) as temporary:
-            result.write_h5ad(temporary, compression="gzip", compression_opts=1)
+    All samples together may be large: one part after another is read and written, so that none waits for
+    the others, least of all the texts of ``obs``, of which each is a Python object.
+    """
+    import anndata  # slow import, not needed for --help
+    import h5py
+
+    columns, names, n_cells = cells_of_samples(args, known)
+    receptor_ids = columns["receptor_id"]
+    obs = pd.DataFrame(index=pd.Index(names, dtype=object))
+    start = anndata.AnnData(obs=obs, uns={ATTRIBUTE: read_description(args.embeddings)})
+    compression = {"compression": "gzip", "compression_opts": 1}
+    write = partial(anndata.io.write_elem, dataset_kwargs=compression)
+    with tables.atomic_path(args.out) as temporary:
+        start.write_h5ad(temporary, **compression)
+        del names, obs, start
+        with h5py.File(temporary, "r+") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
+            written = []
+            for name, column in observations(columns):
+                write(file["obs"], name, column)
+                written.append(name)
+            file["obs"].attrs["column-order"] = np.array(written, h5py.string_dtype())
+            write(file["obsm"], "X_sceptr", known.read_vectors(receptor_ids))
+            pa.default_memory_pool().release_unused()
+            chains = chain_lists(read_chains(args.chains, n_cells), sum(n_cells))
+            write(file["obsm"], "airr", chains)
 
 
 if __name__ == "__main__":
