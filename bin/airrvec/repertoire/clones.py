@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import identity, schema, tables
-from airrvec.core.chains import chain_classes
 from airrvec.core.database import Query
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
@@ -231,83 +230,75 @@ def _join_cells(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the table ``members``: the clone of each cell, a number, and whether it joined a paired one."""
     connection.execute(
         """
-        CREATE TABLE pairs AS SELECT row_number() OVER () - 1 AS pair, * FROM (
+        CREATE TABLE pairs AS SELECT row_number() OVER () - 1 AS clone, * FROM (
             SELECT DISTINCT donor, species, key_a, key_b FROM cells
-            WHERE key_a IS NOT NULL AND key_b IS NOT NULL ORDER BY ALL
+            WHERE key_a IS NOT NULL AND key_b IS NOT NULL
         )
         """
     )
-    n = _add_clones_of_pairs(connection)
+    (n_pairs,) = connection.sql("SELECT count(*) FROM pairs").fetchall()[0]
+    _link_pairs(connection, n_pairs)
     for side in "ab":  # chains of one paired clone of the donor alone
         connection.execute(
             f"CREATE TABLE only_{side} AS SELECT donor, species, key_{side}, min(clone) AS clone FROM pairs"
             " GROUP BY ALL HAVING count(DISTINCT clone) = 1"
         )
+    # A cell without a junction is told from others by what else is known of it.
     connection.execute(
         f"""
-        CREATE TABLE placed AS
+        CREATE TABLE alone AS SELECT row_number() OVER () - 1 + {n_pairs} AS clone, * FROM (
+            SELECT DISTINCT donor, species, coalesce(key_a, '') AS key_a, coalesce(key_b, '') AS key_b,
+                if(key_a IS NULL AND key_b IS NULL, clonotype_id, '') AS other
+            FROM cells WHERE key_a IS NULL OR key_b IS NULL
+        )
+        """
+    )
+    connection.execute(
+        f"""
+        CREATE TABLE members AS
         SELECT cells.*, pairs.clone IS NULL AND coalesce(only_a.clone, only_b.clone) IS NOT NULL AS joined,
-            coalesce(pairs.clone, only_a.clone, only_b.clone) AS clone
+            coalesce(pairs.clone, only_a.clone, only_b.clone, alone.clone) AS clone
         FROM cells
         LEFT JOIN pairs USING (donor, species, key_a, key_b)
         LEFT JOIN only_a ON unit = '{CELLS}' AND cells.key_b IS NULL AND only_a.key_a = cells.key_a
             AND only_a.donor = cells.donor AND only_a.species = cells.species
         LEFT JOIN only_b ON unit = '{CELLS}' AND cells.key_a IS NULL AND only_b.key_b = cells.key_b
             AND only_b.donor = cells.donor AND only_b.species = cells.species
+        LEFT JOIN alone ON alone.donor = cells.donor AND alone.species = cells.species
+            AND alone.key_a = coalesce(cells.key_a, '') AND alone.key_b = coalesce(cells.key_b, '')
+            AND alone.other = if(cells.key_a IS NULL AND cells.key_b IS NULL, cells.clonotype_id, '')
         """
     )
-    connection.execute("DROP TABLE cells")
-    # A cell without a junction is told from others by what else is known of it.
-    connection.execute(
-        f"""
-        CREATE TABLE alone AS SELECT row_number() OVER () - 1 + {n} AS clone, * FROM (
-            SELECT DISTINCT donor, species, coalesce(key_a, '') AS key_a, coalesce(key_b, '') AS key_b,
-                if(key_a IS NULL AND key_b IS NULL, clonotype_id, '') AS other
-            FROM placed WHERE clone IS NULL ORDER BY ALL
-        )
-        """
-    )
-    connection.execute(
-        """
-        CREATE TABLE members AS
-        SELECT placed.* EXCLUDE (clone), coalesce(placed.clone, alone.clone) AS clone
-        FROM placed LEFT JOIN alone ON placed.clone IS NULL AND alone.donor = placed.donor
-            AND alone.species = placed.species AND alone.key_a = coalesce(placed.key_a, '')
-            AND alone.key_b = coalesce(placed.key_b, '')
-            AND alone.other = if(placed.key_a IS NULL AND placed.key_b IS NULL, placed.clonotype_id, '')
-        """
-    )
-    connection.execute("DROP TABLE placed")
+    for name in ("cells", "pairs", "only_a", "only_b", "alone"):
+        connection.execute(f"DROP TABLE {name}")
 
 
-def _add_clones_of_pairs(connection: duckdb.DuckDBPyConnection) -> int:
-    """
-    Add ``clone`` to the table ``pairs``, a number from 0, and return how many there are.
-
-    Pairs of one β chain whose α chains were seen together in a cell are one clone.
-    """
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
+def _link_pairs(connection: duckdb.DuckDBPyConnection, n_pairs: int) -> None:
+    """Give pairs of one β chain whose α chains were seen together in a cell the number of one clone."""
     links = connection.sql(
         """
-        SELECT DISTINCT one.pair AS one, other.pair AS other FROM cells
+        SELECT DISTINCT one.clone AS one, other.clone AS other
+        FROM (SELECT * FROM cells WHERE key_2 IS NOT NULL) AS cells
         JOIN pairs AS one USING (donor, species, key_a, key_b)
         JOIN pairs AS other ON other.donor = cells.donor AND other.species = cells.species
             AND other.key_a = cells.key_2 AND other.key_b = cells.key_b
         """
     ).fetchnumpy()
-    (n_pairs,) = connection.sql("SELECT count(*) FROM pairs").fetchall()[0]
+    if not len(links["one"]):
+        return
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     ends = (links["one"], links["other"])
     graph = coo_matrix((np.ones(len(links["one"]), np.int8), ends), (n_pairs, n_pairs))
-    n, clone = connected_components(graph, directed=False)
+    _, clone = connected_components(graph, directed=False)
     numbers = pa.table({"pair": np.arange(n_pairs), "clone": clone.astype(np.int64)})
     connection.register("numbers", numbers)
     connection.execute(
-        "CREATE OR REPLACE TABLE pairs AS SELECT pairs.*, numbers.clone FROM pairs JOIN numbers USING (pair)"
+        "CREATE OR REPLACE TABLE pairs AS SELECT pairs.* REPLACE (numbers.clone AS clone)"
+        " FROM pairs JOIN numbers ON numbers.pair = pairs.clone"
     )
     connection.unregister("numbers")
-    return int(n)
 
 
 def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
@@ -350,18 +341,31 @@ def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path, lineage: schema.Lineage) -> None:
-    """Add to the table ``named`` the fields of the receptors, and their class of chains."""
-    ids = connection.sql("SELECT DISTINCT receptor_id FROM named").to_arrow_table()["receptor_id"]
-    rows = read_receptor_rows(receptors, ids)
-    classes = chain_classes(rows, lineage)
-    kind = ["innate_like"] if "innate_like" in rows.column_names else []
-    rows = rows.select(["receptor_id", *lineage.receptor_fields, *kind])
-    rows = rows.append_column("chains", pa.array(classes, pa.string(), mask=classes == ""))
-    connection.register("receptors", rows)
+    """
+    Make the view ``described``: the table ``named`` with fields of receptors and class of chains.
+
+    It is joined when it is read: all fields of all clones would be the largest table.
+    """
+    files = tables.files(receptors)
+    for path in files:
+        check_pages(path)
+    connection.read_parquet([str(path) for path in files]).create_view("receptors")
+    unknown = "SELECT receptor_id FROM named ANTI JOIN receptors USING (receptor_id) LIMIT 1"
+    if connection.sql(unknown).fetchall():
+        ids = connection.sql("SELECT DISTINCT receptor_id FROM named").to_arrow_table()["receptor_id"]
+        read_receptor_rows(receptors, ids)  # says how many there are
+    kind = ["innate_like"] if "innate_like" in tables.arrow_schema(files[0]).names else []
+    fields = ", ".join(f"receptors.{name}" for name in [*lineage.receptor_fields, *kind])
+    first, second = (f"{schema.field(locus, 'junction_aa')} IS NOT NULL" for locus in lineage.loci)
+    both, *each = lineage.chains
     connection.execute(
-        "CREATE OR REPLACE TABLE named AS SELECT * FROM named JOIN receptors USING (receptor_id)"
+        f"""
+        CREATE VIEW described AS SELECT named.*, {fields},
+            CASE WHEN {first} AND {second} THEN '{both}' WHEN {first} THEN '{each[0]}'
+                WHEN {second} THEN '{each[1]}' END AS chains
+        FROM named JOIN receptors USING (receptor_id)
+        """
     )
-    connection.unregister("receptors")
 
 
 def _clones(
@@ -388,13 +392,13 @@ def _clones(
         ), second AS (
             SELECT clone, if(aa_a = {junction}, v_2, v_a) AS {lineage.second("v_call")},
                 if(aa_a = {junction}, aa_2, aa_a) AS {lineage.second("junction_aa")}
-            FROM members JOIN named USING (clone) WHERE aa_2 IS NOT NULL GROUP BY 1, 2, 3
+            FROM members JOIN described USING (clone) WHERE aa_2 IS NOT NULL GROUP BY 1, 2, 3
             QUALIFY row_number() OVER (PARTITION BY clone ORDER BY count(*) DESC, 2, 3) = 1
         ), carried AS (
             SELECT clonotype_id, count(DISTINCT donor) AS n_donors FROM named GROUP BY clonotype_id
         )
         SELECT {", ".join(columns.names)} FROM (
-            SELECT *, if(orf, 'ORF', 'F') AS functionality FROM named JOIN total USING (clone)
+            SELECT *, if(orf, 'ORF', 'F') AS functionality FROM described JOIN total USING (clone)
             JOIN made USING (clone) JOIN carried USING (clonotype_id)
             LEFT JOIN second USING (clone) LEFT JOIN labelled USING (clonotype_id)
         ) ORDER BY largest_share DESC, clone_id
