@@ -2,9 +2,12 @@
 """Describe clones: their call, their cluster, the evidence for an epitope, and their cells in each sample."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from airrvec.core import database, hla, script, tables
+from airrvec.core import database, hla, schema, script, table_parts, tables
+
+import pyarrow as pa
 
 
 def parse_args(argv=None):
@@ -28,20 +31,26 @@ def main(argv=None):
     args = parse_args(argv)
     from airrvec.repertoire import clone_table
 
-    with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
-        clones = clone_table.described(connection, args.clones, args.annotation, args.members)
-        if args.annotation and args.reference:
-            clones = _with_evidence(args, connection, clones)
+    path = args.outdir / "clones"
     metadata = {"clone_by": tables.metadata(args.clones / "clones.parquet")["clone_by"]}
-    tables.write_both(clones, args.outdir / "clones", metadata)
-    if len(clones) <= tables.SPREADSHEET:
-        wide = clone_table.counts_by_sample(clones, tables.read(args.clones / "counts.parquet"))
+    with (
+        database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection,
+        table_parts.writer_of_both(path, schema.CLONES, metadata) as append,
+    ):
+        parts = clone_table.described(connection, args.clones, args.annotation, args.members)
+        if args.annotation and args.reference:
+            parts = _with_evidence(args, connection, parts)
+        for part in parts:
+            append(part)
+    if tables.n_rows(f"{path}.parquet") <= tables.SPREADSHEET:
+        counts = tables.read(args.clones / "counts.parquet")
+        wide = clone_table.counts_by_sample(tables.read(f"{path}.parquet"), counts)
         tables.write_tsv(wide, args.outdir / "clones_by_sample.tsv")
     script.write_versions(args, "duckdb", "numpy", "pyarrow")
 
 
-def _with_evidence(args, connection, clones):
-    """Return the clones with their evidence, and write the references in the clusters."""
+def _with_evidence(args, connection, parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the clones with their evidence, and write the references in the clusters."""
     from airrvec.annotation import clone_evidence
 
     typings = {
@@ -61,11 +70,12 @@ def _with_evidence(args, connection, clones):
     near = clone_evidence.cluster_references(connection, sources)
     if args.members:
         tables.write_both(near, args.outdir / "references")
-    evidence = clone_evidence.evidence_of(connection, clones, sources, near)
-    for name in evidence.column_names:
-        place = clones.schema.get_field_index(name)
-        clones = clones.set_column(place, clones.field(name), evidence[name])
-    return clones
+    for clones in parts:
+        evidence = clone_evidence.evidence_of(connection, clones, sources, near)
+        for name in evidence.column_names:
+            place = clones.schema.get_field_index(name)
+            clones = clones.set_column(place, clones.field(name), evidence[name])
+        yield clones
 
 
 if __name__ == "__main__":

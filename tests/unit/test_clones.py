@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from airrvec.core import database, schema, tables
 from airrvec.core.errors import InputError
-from airrvec.repertoire import layout
+from airrvec.repertoire import clone_table, layout
 from airrvec.repertoire.clone_table import counted_receptors, counts_by_sample, described, members_of
 from airrvec.repertoire.clones import count_clones
 
@@ -357,16 +357,18 @@ def test_without_annotation_nothing_is_called(tmp_path):
     for name, table in (("clones", found.clones), ("counts", found.counts)):
         tables.write(table, tmp_path / f"clones/{name}.parquet")
     with database.connect(tmp_path, memory="1GB", threads=1) as connection:
-        (clone,) = described(connection, tmp_path / "clones").to_pylist()
+        (part,) = described(connection, tmp_path / "clones")
+    (clone,) = part.to_pylist()
     assert [clone[name] for name in ("call", "call_fdr", "exact_epitope", "cluster_id")] == [None] * 4
 
 
-def test_calls_of_one_large_sample_are_joined_by_receptor(tmp_path):
-    """Not by the sample alone, all with all: 100,000 clones would not end."""
+def test_calls_of_one_large_sample_are_joined_by_receptor(tmp_path, monkeypatch):
+    """Not by the sample alone, all with all: 100,000 clones would not end. Parts follow each other."""
     n = 3000
+    monkeypatch.setattr(clone_table, "PART", 1024)
     clones = [{"clone_id": f"c{i}", "receptor_id": f"r{i}", "clonotype_id": f"r{i}"} for i in range(n)]
     counts = [{"clone_id": f"c{i}", "sample_id": "s", "n_cells": 1} for i in range(n)]
-    calls = [{"sample_id": "s", "receptor_id": f"r{i}", "call": "no call", "fdr": 0.5} for i in range(n)]
+    calls = [{"sample_id": "s", "receptor_id": f"r{i}", "call": "no call", "fdr": i / n} for i in range(n)]
     for name, rows, columns in (
         ("clones", clones, schema.COUNTED_CLONES),
         ("counts", counts, schema.CLONE_COUNTS),
@@ -374,10 +376,15 @@ def test_calls_of_one_large_sample_are_joined_by_receptor(tmp_path):
     ):
         tables.write(pa.Table.from_pylist(rows, columns), tmp_path / f"{name}.parquet")
     with database.connect(tmp_path, memory="1GB", threads=1) as connection:
+        parts = list(described(connection, tmp_path, [tmp_path / "s.parquet"]))
+        assert list(map(len, parts)) == [1024, 1024, 952]
+        assert pa.concat_tables(parts)["clone_id"].to_pylist() == [clone["clone_id"] for clone in clones]
+        assert pa.concat_tables(parts)["call"].to_pylist() == ["no call"] * n
+        connection.execute("DROP TABLE called")
         connection.execute("PRAGMA enable_profiling = 'json'")
         connection.execute(f"PRAGMA profiling_output = '{tmp_path}/profile.json'")
-        found = described(connection, tmp_path, [tmp_path / "s.parquet"])
-    assert found["call"].to_pylist() == ["no call"] * n
+        clone_table.call_clones(connection, tmp_path, [tmp_path / "s.parquet"])
+        connection.execute("PRAGMA disable_profiling")
     profile = (tmp_path / "profile.json").read_text()
     produced = [int(rows) for rows in re.findall(r'"intermediate_rows": *(\d+)', profile)]
     assert n in produced

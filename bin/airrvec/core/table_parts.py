@@ -59,14 +59,16 @@ def _with_column(parts: Iterable[pa.Table], name: str, value: str) -> Iterator[p
 
 
 @contextmanager
-def writer_of_both(stem: str | Path, table_schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+def writer_of_both(
+    stem: str | Path, table_schema: pa.Schema, metadata: dict[str, str] | None = None
+) -> Iterator[Callable[[pa.Table], None]]:
     """
     Yield a function that appends rows to ``<stem>.parquet``, of which ``<stem>.tsv`` is made at the end.
 
     The files appear when the block ends, and are those that `airrvec.core.tables.write_both` makes of all
     rows at once. Parts begin at multiples of 1,024 rows, as the pages of the Parquet file do.
     """
-    table_schema = schema.described(table_schema, stem)
+    table_schema = schema.described(table_schema.with_metadata(metadata), stem)
     waiting, n_written = [table_schema.empty_table()], 0
 
     def write_group() -> None:

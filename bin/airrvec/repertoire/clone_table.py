@@ -1,6 +1,6 @@
 """The table of clones that users get: call and cluster of each, and its cells in each sample."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from airrvec.core import schema, tables
@@ -11,7 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+PART = 2**18  # clones that are described at once
 _CALL_FIELDS = ("epitope", "antigen_species", "probability", "fdr")
+_CLUSTER_OF_CLONE = (pa.field("cluster_id", pa.string()),)
+_CLONE = (
+    "(SELECT clone_id, receptor_id, file_row_number AS row FROM"
+    " read_parquet($clones, file_row_number = true))"
+)
 
 
 def described(
@@ -19,9 +25,9 @@ def described(
     folder: Path,
     annotation: Sequence[Path] = (),
     members: Path | None = None,
-) -> pa.Table:
+) -> Iterator[pa.Table]:
     """
-    Return `airrvec.core.schema.CLONES`, whose evidence is null.
+    Yield `airrvec.core.schema.CLONES` in parts of up to `PART` rows; their evidence is null.
 
     Parameters
     ----------
@@ -34,12 +40,16 @@ def described(
     members : Path, optional
         Receptors of the run with their clusters.
     """
-    clones = tables.read(folder / "clones.parquet")
-    columns = dict(zip(clones.column_names, clones.columns, strict=True))
-    columns |= _calls(connection, clones, folder / "counts.parquet", annotation)
-    columns["cluster_id"] = _clusters(clones["receptor_id"], members)
-    columns |= {name: pa.nulls(len(clones), pa.string()) for name in schema.EVIDENCE_OF_CLONE}
-    return pa.table({name: columns[name] for name in schema.CLONES.names}).cast(schema.CLONES)
+    call_clones(connection, folder, annotation)
+    _find_clusters(connection, folder, members)
+    first = 0
+    for clones in tables.read_batches(folder / "clones.parquet", PART):
+        columns = dict(zip(clones.column_names, clones.columns, strict=True))
+        for name, table in (("called", CALL_OF_CLONE), ("clustered", _CLUSTER_OF_CLONE)):
+            columns |= _told(connection, name, table, first, len(clones))
+        columns |= {name: pa.nulls(len(clones), pa.string()) for name in schema.EVIDENCE_OF_CLONE}
+        yield pa.table({name: columns[name] for name in schema.CLONES.names}).cast(schema.CLONES)
+        first += len(clones)
 
 
 def counted_clones(
@@ -68,33 +78,59 @@ def counted_clones(
     return connection.table("counted_clones")
 
 
-def _calls(
-    connection: duckdb.DuckDBPyConnection, clones: pa.Table, counts: Path, annotation: Sequence[Path]
-) -> dict[str, pa.ChunkedArray | pa.Array]:
-    """Return `CALL_OF_CLONE` of each clone, in the sample in which its receptor has the lowest FDR."""
+def call_clones(connection: duckdb.DuckDBPyConnection, folder: Path, annotation: Sequence[Path]) -> None:
+    """Make the table ``called``: `CALL_OF_CLONE` in the sample in which the receptor has the lowest FDR."""
     if not annotation:
-        return {column.name: pa.nulls(len(clones), column.type) for column in CALL_OF_CLONE}
-    connection.register("clone", clones.select(["clone_id", "receptor_id"]))
+        return
     masked = ", ".join(
         f"if(call = '{schema.HAS_CALL}', {name}, NULL) AS call_{name}" for name in _CALL_FIELDS
     )
-    table = connection.sql(
+    connection.execute(
         f"""
+        CREATE TABLE called AS
         WITH answer AS (
             SELECT DISTINCT sample_id, receptor_id, call, {masked}, exact_epitope
             FROM read_parquet($annotation)
         ), counted AS MATERIALIZED ( -- else answers and counts may be joined by sample alone, all with all
-            SELECT clone_id, receptor_id, sample_id
-            FROM clone JOIN read_parquet($counts) AS counts USING (clone_id)
+            SELECT row, clone_id, receptor_id, sample_id
+            FROM {_CLONE} JOIN read_parquet($counts) AS counts USING (clone_id)
         )
-        SELECT answer.*, clone_id FROM counted JOIN answer USING (sample_id, receptor_id)
-        QUALIFY row_number() OVER (PARTITION BY clone_id ORDER BY call_fdr, sample_id) = 1
+        SELECT answer.*, row FROM counted JOIN answer USING (sample_id, receptor_id)
+        QUALIFY row_number() OVER (PARTITION BY clone_id ORDER BY call_fdr, sample_id) = 1 ORDER BY row
         """,
-        params={"annotation": [str(path) for path in annotation], "counts": str(counts)},
+        {
+            "annotation": [str(path) for path in annotation],
+            "clones": str(folder / "clones.parquet"),
+            "counts": str(folder / "counts.parquet"),
+        },
+    )
+
+
+def _find_clusters(connection: duckdb.DuckDBPyConnection, folder: Path, members: Path | None) -> None:
+    """Make the table ``clustered``: the cluster of the receptor of each clone that has one."""
+    if members is None:
+        return
+    connection.execute(
+        f"CREATE TABLE clustered AS SELECT row, cluster_id FROM {_CLONE}"
+        " JOIN read_parquet($members) AS members USING (receptor_id) WHERE cluster_id IS NOT NULL"
+        " ORDER BY row",
+        {"members": str(members), "clones": str(folder / "clones.parquet")},
+    )
+
+
+def _told(
+    connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[pa.Field], first: int, n: int
+) -> dict[str, pa.ChunkedArray | pa.Array]:
+    """Return columns of ``n`` clones from a table by row; null where it has none, or does not exist."""
+    if (table,) not in connection.sql("SELECT table_name FROM duckdb_tables()").fetchall():
+        return {column.name: pa.nulls(n, column.type) for column in columns}
+    names = [column.name for column in columns]
+    rows = connection.sql(
+        f"SELECT row - $first AS place, {', '.join(names)} FROM {table} WHERE row >= $first AND row < $last",
+        params={"first": first, "last": first + n},
     ).to_arrow_table()
-    connection.unregister("clone")
-    rows = pc.index_in(clones["clone_id"], table["clone_id"].combine_chunks())
-    return {column.name: table[column.name].take(rows) for column in CALL_OF_CLONE}
+    places = pc.index_in(pa.array(np.arange(n)), rows["place"].combine_chunks())
+    return {name: rows[name].take(places) for name in names}
 
 
 def members_of(folder: Path, sample: str) -> pa.Table:
@@ -134,14 +170,6 @@ def counted_receptors(members: pa.Table, receptor_ids: pa.ChunkedArray) -> pa.Ch
 def receptors_counted(folder: Path, sample: str, receptor_ids: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return `counted_receptors` of a sample's cells, by the clones that ``count_clones.py`` has written."""
     return counted_receptors(members_of(folder, sample), receptor_ids)
-
-
-def _clusters(receptor_ids: pa.ChunkedArray, members: Path | None) -> pa.ChunkedArray | pa.Array:
-    """Return the cluster of each receptor; null in none."""
-    if members is None:
-        return pa.nulls(len(receptor_ids), pa.string())
-    table = tables.read(members, ["receptor_id", "cluster_id"])
-    return table["cluster_id"].take(pc.index_in(receptor_ids, table["receptor_id"].combine_chunks()))
 
 
 def counts_by_sample(clones: pa.Table, counts: pa.Table) -> pa.Table:
