@@ -108,12 +108,13 @@ def read_clones(folder: Path | None, clusters: Path | None = None) -> Clones | N
     table = tables.read_filtered(folder / "clones.parquet", tables.is_one_of("clone_id", shown)).to_pandas()
     table = table.set_index("clone_id").loc[shown].reset_index()
     table["cluster"] = table["cluster_id"].map(_numbers(clusters))
-    with_call = about.filter(pc.is_valid(about["call_epitope"])).select(calls).to_pandas()
+    with_call = about.filter(pc.is_valid(about["call_epitope"])).select(calls)
+    called = counts.filter(pc.is_in(counts["clone_id"], with_call["clone_id"].combine_chunks()))
     tiers = {row["values"]: row["counts"] for row in about["evidence"].value_counts().to_pylist()}
     return Clones(
         table,
         counts.filter(tables.is_one_of("clone_id", shown)).to_pandas(),
-        counts.to_pandas().merge(with_call, on="clone_id"),
+        called.to_pandas().merge(with_call.to_pandas(), on="clone_id"),
         len(about),
         {tier: tiers[tier] for tier in schema.TIERS if tier in tiers},
         _expanded(counts),
@@ -127,13 +128,17 @@ def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
     The largest of each sample that have two cells or more, then those with evidence or a next step, the
     largest first; if places are left, the next largest.
     """
-    frame = about.to_pandas().set_index("clone_id")
-    sizes = counts.to_pandas().sort_values(
-        ["sample_id", "n_cells", "clone_id"], ascending=[True, False, True]
-    )
-    rank = sizes.groupby("sample_id").cumcount()
-    most = max(1, min(MOST_LARGEST, MAX_SHOWN // 2 // max(1, sizes["sample_id"].nunique())))
-    largest = set(sizes.loc[(rank < most) & (sizes["n_cells"] > 1), "clone_id"])
+    # As pandas' objects only what may be shown: there may be ten million others.
+    several = counts.filter(pc.greater(counts["n_cells"], 1)).to_pandas()
+    several = several.sort_values(["sample_id", "n_cells", "clone_id"], ascending=[True, False, True])
+    most = max(1, min(MOST_LARGEST, MAX_SHOWN // 2 // max(1, len(pc.unique(counts["sample_id"])))))
+    largest = set(several.loc[several.groupby("sample_id").cumcount() < most, "clone_id"])
+    is_first = pc.or_(pc.is_valid(about["next_step"]), pc.is_valid(about["evidence"]))
+    is_first = pc.or_(is_first, pc.is_in(about["clone_id"], pa.array(sorted(largest), pa.string())))
+    rest = about.filter(pc.invert(is_first))
+    by_share = [("largest_share", "descending"), ("clone_id", "ascending")]
+    rest = rest.take(pc.select_k_unstable(rest, min(MAX_SHOWN, len(rest)), by_share))
+    frame = pa.concat_tables([about.filter(is_first), rest]).to_pandas().set_index("clone_id")
     place = np.where(
         frame.index.isin(largest), 0, np.where(frame["next_step"].notna() | frame["evidence"].notna(), 1, 2)
     )
