@@ -94,14 +94,14 @@ workflow {
             results.clusters = REPERTOIRE.out.clusters
             results.comparison = REPERTOIRE.out.comparison
         }
-        TABULATE(clones, results, settings, library)
-        optional << TABULATE.out
-        results += [clusters: TABULATE.out.clusters, comparison: TABULATE.out.comparison]
         if (!settings.skip_map) {
             MAP(samples, clones, receptors, embeddings, model, results, settings, library)
             optional << MAP.out
             results.map = MAP.out.made
         }
+        TABULATE(clones, results, settings, library)
+        optional << TABULATE.out
+        results += [clusters: TABULATE.out.clusters, comparison: TABULATE.out.comparison]
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
             EXPORT(NORMALISE.out.batches, together, clones, receptors, embeddings, results, settings, library)
             late << EXPORT.out

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what is handed over: report, summary, spreadsheets, figures, and a README, in one folder."""
+"""Write what is handed over beside report and map: summary, spreadsheets, figures, and a README."""
 
 import traceback
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part, write_missing
 from airrvec.core.progress import step
 from airrvec.core.terminal import print_warning
+from airrvec.report.handover import FOLDER
 
-FOLDER = "handover"
 TITLE = "T-cell receptor repertoire report"
 
 
@@ -21,11 +21,10 @@ def parse_args(argv=None):
     parser.add_argument(
         "--results", type=Path, required=True, help="folder with tables of the run, as --outdir"
     )
-    parser.add_argument("--report", type=Path, required=True, help="multiqc_report.html")
     parser.add_argument(
         "--sections", type=Path, required=True, help="folder with the sections that report.py wrote"
     )
-    parser.add_argument("--map", type=Path, help="map.html")
+    parser.add_argument("--has-map", action="store_true", help="the report has a map beside it")
     parser.add_argument("--heading", default=TITLE, help="title of the report")
     script.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
@@ -64,9 +63,9 @@ def main(argv=None):
     from airrvec.report.handover import drawn, report_page, sheets
 
     results, folder, made = Results(args.results), args.outdir / FOLDER, _Made()
-    with made.part("report.html"):
-        names = report_page.copy_report(args.report, args.map, folder)
-        made.entries |= {name: report_page.TEXTS[name] for name in names}
+    # render_report.py puts them there meanwhile.
+    names = [report_page.REPORT, *([report_page.MAP] if args.has_map else [])]
+    made.entries |= {name: report_page.TEXTS[name] for name in names}
     figures = {}
     for name in drawn.FIGURES:
         with made.part(f"figures/{name}"):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Write the MultiQC report, the summary for the terminal, and the versions of all software."""
+"""Write the sections of the report, the summary for the terminal, and the versions of all software."""
 
-import argparse
 import json
 import traceback
 from collections.abc import Callable, Iterator
@@ -66,9 +65,6 @@ def parse_args(argv=None):
         "--handover", action="store_true", help="the run goes on with a folder to hand over: name it"
     )
     script.add_options(parser, "outdir")
-    parser.add_argument(
-        "--multiqc", nargs=argparse.REMAINDER, help="make MultiQC's page of the content, with these options"
-    )
     return parser.parse_args(argv)
 
 
@@ -211,7 +207,7 @@ def main(argv=None):
             sections += made_sections if isinstance(made_sections, list) else [made_sections]
     for section in chapters.placed(sections):
         tables.write_json(section, args.outdir / f"{section['id']}_mqc.json", indent=1)
-    tables.write_text(page.style(), args.outdir / "report.css")
+    tables.write_text(page.style(), args.outdir / multiqc.STYLE)
     tables.write_text(versions, args.outdir / "software_versions.yml")
     summary = summary_text(samples, receptors, embeddings, titles)
     for name in SUMMARISED:
@@ -219,9 +215,6 @@ def main(argv=None):
             summary = "\n".join([summary, *(printable(line) for line in lines[name]), ""])
     unmade = [printable(line) for line in report_missing.missing_lines(missing)]
     tables.write_text("\n".join([*unmade, summary]) + HANDOVER * args.handover, args.outdir / "summary.txt")
-    if args.multiqc is not None:
-        style = args.outdir / "report.css"
-        multiqc.write_page(args.outdir, ["--custom-css-file", str(style), *args.multiqc])
 
 
 if __name__ == "__main__":

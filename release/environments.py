@@ -21,6 +21,12 @@ with (ROOT / "release/conda.tsv").open() as file:
 # The latter have an environment_torch.yml for it.
 LEARN, PLM = frozenset({"lightning", "torch"}), frozenset({"torch", "transformers"})
 ALWAYS = {"check_device": LEARN, "finetune": LEARN, "pretrain": LEARN}
+# What scripts look for or call without an import.
+CALLED = {
+    "check_device": LEARN | PLM,
+    "render_report": {"multiqc"},
+    "report": {"multiqc"},  # for its version
+}
 SOMETIMES = {"analyse_receptors": PLM, "benchmark_fewshot": PLM, "embed_receptors": LEARN}
 R = (
     "conda-forge::r-base",
@@ -113,9 +119,7 @@ def versions() -> dict[str, str]:
 def environment(name: str, extras: frozenset[str]) -> str:
     """Return the text of a process's environment."""
     script = ROOT / f"bin/{name}.py"
-    module = (ROOT / f"modules/local/{name}/main.nf").read_text()
-    called = {"multiqc"} if "--multiqc " in module else set()
-    called |= LEARN | PLM if name == "check_device" else set()  # it looks for the extras, without an import
+    called = CALLED.get(name, set())
     if not script.exists():
         lines, pip = list(R), []
     else:

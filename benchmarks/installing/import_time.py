@@ -23,7 +23,7 @@ BUDGETS = {
     **dict.fromkeys(("analyse_generation", "analyse_receptors", "associate_hla", "check_device"), 0.9),
     **dict.fromkeys(("check_samples", "describe_clones", "embed_background"), 0.9),
     **dict.fromkeys(("collect_receptors", "describe_cells", "export_airr", "merge_embeddings"), 1.0),
-    **dict.fromkeys(("normalise_receptors", "plan", "synthesise_receptors"), 1.0),
+    **dict.fromkeys(("normalise_receptors", "plan", "render_report", "synthesise_receptors"), 1.0),
     **dict.fromkeys(("benchmark_fewshot", "compare_samples", "report"), 1.1),
     **dict.fromkeys(("count_clones", "describe_samples", "embed_receptors"), 1.3),
     **dict.fromkeys(("map_receptors", "merge_references"), 1.3),

@@ -107,7 +107,9 @@ def test_runs_that_make_no_results_move_nothing(tmp_path, sheet):
     args = ("--input", sheet, "-stub", "-resume")
     first = run_pipeline(tmp_path, *args, "--export_airr")
     of_first = published(first.results)
-    (tmp_path / "fails.config").write_text("process { withName: REPORT { beforeScript = 'exit 1' } }\n")
+    (tmp_path / "fails.config").write_text(
+        "process { withName: RENDER_REPORT { beforeScript = 'exit 1' } }\n"
+    )
 
     for more, status in ((("--dry_run",), 0), (("-preview",), 0), (("-c", "fails.config"), 1)):
         run = run_pipeline(tmp_path, *args, "--multiqc_title", "other", *more)

@@ -100,4 +100,4 @@ def test_a_classifier_learns_against_the_background_that_was_given(runs):
 def test_adding_it_runs_its_own_tasks_alone(runs):
     _, run = runs
     ran = {task["name"].split(":")[-1] for task in run.tasks if task["status"] == "COMPLETED"}
-    assert ran == {"BENCHMARK_FEWSHOT (composition)", "SUMMARISE_FEWSHOT", "REPORT"}
+    assert ran == {"BENCHMARK_FEWSHOT (composition)", "SUMMARISE_FEWSHOT", "REPORT", "RENDER_REPORT"}

@@ -35,7 +35,7 @@ def run(tmp_path_factory):
         "process {\n"
         "    withName: COMPARE_SAMPLES { ext.args = '--compare-permutations 99' }\n"
         "    withName: 'EMBED_RECEPTORS|MERGE_EMBEDDINGS' { ext.prefix = 'vectors' }\n"
-        "    withName: REPORT { ext.args = '--comment \"From ext.args\"' }\n"
+        "    withName: RENDER_REPORT { ext.args = '--comment \"From ext.args\"' }\n"
         "}\n"
     )
     tables_of_b = [ROOT / "assets/test/pbmc_b.csv", ROOT / "tests/data/10x_gamma_delta.csv"]

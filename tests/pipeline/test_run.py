@@ -38,6 +38,7 @@ PROCESSES = {
     "SUMMARISE_FEWSHOT",
     "MAP_RECEPTORS",
     "REPORT",
+    "RENDER_REPORT",
     "HANDOVER",
 }
 SAMPLES = {"a": 200, "b": 200, "labelled": 415}  # rows of each table, by `wc -l` less the header

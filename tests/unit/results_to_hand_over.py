@@ -30,7 +30,6 @@ BRIEF = (
 )
 METHODS = "<p>T-cell receptors were analysed with airrvec (Someone et al. 2020).</p>"
 WORKS = '<ol><li>Someone et al. A work. <a href="https://doi.org/1">doi:1</a></li></ol>'
-REPORT = '<html><a class="btn" href="../map/map.html">Open the map</a><a href="#airrvec_map">x</a></html>'
 
 
 def write_results(folder: Path) -> Path:
@@ -118,12 +117,9 @@ def _write_sections(folder: Path) -> None:
     for name, html in (("brief_findings", BRIEF), ("methods_text", METHODS), ("methods_references", WORKS)):
         path = folder / f"sections/airrvec_{name}_mqc.json"
         path.write_text(json.dumps({"data": html}))
-    (folder / "multiqc_report.html").write_text(REPORT)
-    (folder / "map.html").write_text("<html>map</html>")
 
 
 def options(folder: Path, outdir: Path, *more: str) -> list[str]:
     """Options of handover.py for this run."""
-    words = ("--results", folder / "results", "--report", folder / "multiqc_report.html")
-    words += ("--sections", folder / "sections", "--map", folder / "map.html", "--outdir", outdir)
-    return [*map(str, words), *more]
+    words = ("--results", folder / "results", "--sections", folder / "sections")
+    return [*map(str, words), "--has-map", "--outdir", str(outdir), *more]

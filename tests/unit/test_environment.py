@@ -30,7 +30,8 @@ def packages(name: str) -> set[str]:
 def test_environments_hold_no_more_than_is_needed():
     embeds = packages("embed_receptors/environment.yml")
     assert packages("merge_embeddings/environment.yml") == {"python", "numpy", "pandas", "pyarrow"}
-    assert "multiqc" in packages("report/environment.yml")
+    assert "multiqc" in packages("report/environment.yml") & packages("render_report/environment.yml")
+    assert "matplotlib-base" not in packages("render_report/environment.yml")
     assert packages("embed_receptors/environment_torch.yml") - embeds == {"pytorch"}
     assert {"pytorch", "lightning"} <= packages("finetune/environment.yml")
     assert not {"pytorch", "lightning", "transformers"} & packages("benchmark_fewshot/environment.yml")

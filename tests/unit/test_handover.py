@@ -9,7 +9,7 @@ import zipfile
 from airrvec.core import schema, tables
 from airrvec.figures import run as figures
 from airrvec.figures.run.material import NotDrawn, Results
-from airrvec.report.handover import sheets, summary, words, workbook
+from airrvec.report.handover import report_page, sheets, summary, words, workbook
 
 import openpyxl
 import pandas as pd
@@ -52,10 +52,7 @@ def test_the_folder_has_all_files(run):
         path.relative_to(run / "out/handover").as_posix() for path in (run / "out/handover").rglob("*.*")
     }
     drawn = {f"figures/{name}.{ending}" for name in DRAWN for ending in ("svg", "pdf", "tsv")}
-    assert names == {
-        *("report.html", "map.html", "summary.pdf", "clones.xlsx", "calls.xlsx", "README.txt"),
-        *drawn,
-    }
+    assert names == {"summary.pdf", "clones.xlsx", "calls.xlsx", "README.txt", *drawn}
 
 
 def test_the_readme_names_each_file_and_what_is_not_there(run):
@@ -224,21 +221,31 @@ def test_a_sign_that_the_font_lacks_is_a_box(tmp_path):
 def test_two_runs_write_the_same_bytes(run, tmp_path):
     handover.main(results_to_hand_over.options(run, tmp_path))
     paths = [path for path in (run / "out/handover").rglob("*") if path.is_file()]
-    assert len(paths) == 6 + 3 * len(DRAWN)
+    assert len(paths) == 4 + 3 * len(DRAWN)
     for path in paths:
         other = tmp_path / "handover" / path.relative_to(run / "out/handover")
         assert other.read_bytes() == path.read_bytes(), path.name
 
 
-def test_the_report_links_to_the_map_beside_it(run, tmp_path):
-    page = (run / "out/handover/report.html").read_text()
-    assert page == results_to_hand_over.REPORT.replace("../map/map.html", "map.html")
-    assert (run / "out/handover/map.html").read_text() == "<html>map</html>"
-    without = results_to_hand_over.options(run, tmp_path)
-    place = without.index("--map")
-    handover.main(without[:place] + without[place + 2 :])
-    assert 'href="#airrvec_map">Open' in (tmp_path / "handover/report.html").read_text()
-    assert not (tmp_path / "handover/map.html").exists()
+def test_the_report_links_to_the_map_beside_it(tmp_path):
+    page = '<html><a class="btn" href="../map/map.html">Open the map</a><a href="#airrvec_map">x</a></html>'
+    for name, text in (("report", page), ("map", "<html>map</html>")):
+        (tmp_path / f"{name}.html").write_text(text)
+    targets = {"with": "map.html", "without": "#airrvec_map"}
+    for name, target in targets.items():
+        map_page = tmp_path / target if name == "with" else None
+        report_page.copy_report(tmp_path / "report.html", map_page, tmp_path / name)
+        assert (tmp_path / name / "report.html").read_text() == page.replace("../map/map.html", target)
+    assert (tmp_path / "with/map.html").read_text() == "<html>map</html>"
+    assert not (tmp_path / "without/map.html").exists()
+
+
+def test_the_readme_names_a_map_that_is_there(run, tmp_path):
+    options = results_to_hand_over.options(run, tmp_path)
+    handover.main([word for word in options if word != "--has-map"])
+    told = [(out / "handover/README.txt").read_text() for out in (run / "out", tmp_path)]
+    assert ["map.html" in text for text in told] == [True, False]
+    assert all("report.html" in text for text in told)
 
 
 def test_a_part_that_fails_is_told_and_costs_no_other(run, tmp_path):
@@ -259,13 +266,13 @@ def test_a_part_that_fails_is_told_and_costs_no_other(run, tmp_path):
         assert (tmp_path / "handover" / name).stat().st_size > 100
 
 
-def test_a_run_without_samples_hands_over_its_report(run, tmp_path):
+def test_a_run_without_samples_hands_over_what_it_has(run, tmp_path):
     (tmp_path / "results").mkdir()
     options = results_to_hand_over.options(run, tmp_path)
     options[1] = str(tmp_path / "results")
     handover.main(options)
     made = {path.name for path in (tmp_path / "handover").iterdir()}
-    assert made == {"report.html", "map.html", "summary.pdf", "README.txt"}
+    assert made == {"summary.pdf", "README.txt"}
     assert "clones.xlsx there is no" in " ".join((tmp_path / "handover/README.txt").read_text().split())
 
 

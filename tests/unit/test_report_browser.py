@@ -7,7 +7,7 @@ from pathlib import Path
 from airrvec.app.verbs import work
 from airrvec.core import schema
 from airrvec.figures.palette import COLOURS
-from airrvec.report import chapters, multiqc
+from airrvec.report import chapters
 from airrvec.report.page import section
 from airrvec.report.sections import clones
 
@@ -105,7 +105,7 @@ def extra_sections() -> list[dict]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory) -> Path:
-    """The page that the script of REPORT and MultiQC make, of 300 samples."""
+    """The page that the scripts of REPORT and RENDER_REPORT make, of 300 samples."""
     folder = tmp_path_factory.mktemp("report")
     for n in range(N):
         qc = {**SAMPLE, "sample_id": f"s{n:03d}", "rows_in": 1000, "cells": 5 + n, "abundance": 5 + n}
@@ -121,9 +121,9 @@ def report(tmp_path_factory) -> Path:
     )
     for part in extra_sections():
         (folder / f"content/{part['id']}_mqc.json").write_text(json.dumps(part))
-    options = ["--strict", "--config", str(ROOT / "assets/multiqc_config.yml")]
+    options = ["--multiqc", "--strict", "--config", str(ROOT / "assets/multiqc_config.yml")]
     with chdir(folder):
-        multiqc.write_page(Path("content"), [*options, "--custom-css-file", "content/report.css"])
+        work.script("render_report").main(["--content", "content", "--handover", *options])
     return folder / "multiqc_report.html"
 
 
@@ -143,6 +143,11 @@ def open_report(page, report: Path, width: int, theme: str = "light"):
     page.prefer(theme)
     page.open(report.as_uri(), width)
     page.rest()
+
+
+def test_the_report_that_is_handed_over_is_the_same_but_for_the_map(report):
+    page, handed_over = (path.read_text() for path in (report, report.parent / "handover/report.html"))
+    assert page.replace('href="../map/map.html"', 'href="#airrvec_map"') == handed_over
 
 
 def test_300_samples_make_a_small_report(report):

@@ -59,7 +59,8 @@ COSTS: dict[str, Cost] = {
     "DESCRIBE_CLONES": Cost(0.8, {"cells": 130_000, "references": 20_000}),
     "COMPARE_CONDITIONS": Cost(1.8, {"cells": 300_000}),
     "MAP_RECEPTORS": Cost(3.0, {"receptors": 17_000, "points of the map": 1_900}),
-    "REPORT": Cost(5.5, {"cells": 180_000}),
+    "REPORT": Cost(2.0, {"cells": 180_000}),
+    "RENDER_REPORT": Cost(3.5),
     "HANDOVER": Cost(9.5, {"rows of the spreadsheet": 9_000}),
 }
 MOST_TESTED = 1_000  # pairs of samples that COMPARE_SAMPLES tests; of more it tests none

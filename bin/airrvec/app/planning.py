@@ -191,8 +191,8 @@ def plan(
             return _batches(samples, BYTES_EXPORTED)
         return len(samples) if name == "EXPORT_SCE" else normalising
 
-    # One task goes on after the report.
-    ordered = sorted({**further, "REPORT": 1}.items(), key=lambda process: process[0] == "HANDOVER")
+    report = {"REPORT": 1, "RENDER_REPORT": 1}
+    ordered = sorted({**further, **report}.items(), key=lambda process: process[0] == "HANDOVER")
     # Process, tasks, bytes written.
     steps: list[tuple[str, int, float | None]] = [
         ("CHECK_SAMPLES", 1, None),

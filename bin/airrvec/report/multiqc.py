@@ -11,6 +11,7 @@ from airrvec.core import tables
 from airrvec.core.errors import InputError
 
 PAGE, DATA = Path("multiqc_report.html"), Path("multiqc_report_data")
+STYLE = "report.css"  # of the page, beside the sections
 # Header of gzip in base64, with the time of compression in the third to eighth letter.
 _GZIP = re.compile(r"\bH4sI[A-Za-z0-9+/]{8}")
 # A copy of all tables for summaries by AI, which the report does not offer: a fifth of its size.
@@ -30,6 +31,7 @@ def write_page(content: Path, options: list[str]) -> None:
     Parameters
     ----------
     content : pathlib.Path
+        Sections, and the page's style.
     options : list of str
         Further options of ``multiqc``.
 
@@ -42,6 +44,7 @@ def write_page(content: Path, options: list[str]) -> None:
     files = Path("multiqc_files.txt")
     tables.write_text("".join(f"{path}\n" for path in sorted(content.iterdir())), files)
     command = [sys.executable, "-m", "multiqc", "--filename", str(PAGE), "--force", "--no-version-check"]
+    command += ["--custom-css-file", str(content / STYLE)]
     status = subprocess.run([*command, *options, "--file-list", files]).returncode
     if status < 0:  # killed, for example for its memory: the task then runs again with more
         sys.exit(128 - status)

@@ -194,7 +194,7 @@ def embedding_section(embeddings: dict, titles: Titles) -> dict:
 
 def merged_versions(documents: list[str], nextflow: str) -> str:
     """Return one YAML with the versions of all tasks, once per process, and of the workflow."""
-    own = f'"REPORT":\n    multiqc: "{version("multiqc")}"\n'
+    own = f'"RENDER_REPORT":\n    multiqc: "{version("multiqc")}"\n'
     workflow = f'"Workflow":\n    airrvec: "{__version__}"\n    nextflow: "{nextflow}"\n'
     texts = [without_records(document).strip() for document in [*documents, own]]
     blocks = {text + "\n" for text in texts if text}

@@ -4,9 +4,8 @@ process HANDOVER {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path report // multiqc_report.html
-    path sections, stageAs: 'sections/*' // *_mqc.json: In brief, and methods
-    path map // map.html; [] without a map
+    path content // folder: *_mqc.json, of which In brief and methods are read
+    val has_map // boolean: whether there is a map beside the report
     path described, stageAs: 'results/samples/*'
     path clones, stageAs: 'results/clones/*' // clones with calls, and their counts; [] without samples
     path calls, stageAs: 'results/annotation/*'
@@ -25,8 +24,8 @@ process HANDOVER {
     script:
     def args = task.ext.args ?: ''
     """
-    mkdir -p results sections
-    handover.py --results results --report ${report} --sections sections ${map ? "--map ${map}" : ''} \\
+    mkdir -p results
+    handover.py --results results --sections ${content} ${has_map ? '--has-map' : ''} \\
         ${title ? "--heading '${title}'" : ''} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
@@ -34,6 +33,6 @@ process HANDOVER {
     stub:
     """
     mkdir -p handover/figures
-    touch handover/{report.html,summary.pdf,clones.xlsx,README.txt} versions.yml
+    touch handover/{summary.pdf,clones.xlsx,README.txt} versions.yml
     """
 }

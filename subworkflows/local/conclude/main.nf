@@ -80,8 +80,9 @@ def resultsText(run, problems) {
     def outdir = run.settings.outdir
     def root = file(outdir, glob: false)
     def summary = root.resolve('summary.txt')
+    def page = root.resolve('multiqc/multiqc_report.html')
     def folders = run.tasks.collect { folder -> located(folder) }
-    if (!summary.exists() || !isPublished(summary, run.marker, folders)) {
+    if (![summary, page].every { path -> path.exists() && isPublished(path, run.marker, folders) }) {
         def earlier = workflow.success ? [] : staleFiles(run, root, folders) // a preview has success
         return earlier ? "${outdir} also holds ${earlier.size()} files of earlier runs\n" : ''
     }

@@ -8,7 +8,8 @@ include { isPublished ; linkOrFile ; located ; standingAt } from '../published/m
 
 // Files without a record of their task: folder or file → process
 def withoutRecord() {
-    return ['r/': 'EXPORT_SCE', 'multiqc/': 'REPORT', 'summary.txt': 'REPORT', 'pipeline_info/software_versions.yml': 'REPORT']
+    def pages = ['multiqc/', 'handover/report.html', 'handover/map.html'].collectEntries { name -> [name, 'RENDER_REPORT'] }
+    return pages + ['r/': 'EXPORT_SCE', 'summary.txt': 'REPORT', 'pipeline_info/software_versions.yml': 'REPORT']
 }
 
 // Writes pipeline_info/manifest.tsv after a run that made its report, and returns its rows; problem: that a file is not

@@ -70,7 +70,7 @@ def otherTasks(settings, plan, encoders) {
 
 def everyRun() {
     def input = ['CHECK_SAMPLES', 'NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS']
-    return input + ['EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'DESCRIBE_GAMMA_DELTA', 'REPORT']
+    return input + ['EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'DESCRIBE_GAMMA_DELTA', 'REPORT', 'RENDER_REPORT']
 }
 
 def layouts(tables) {

@@ -1,8 +1,10 @@
 // The report, from what all parts of the run have made, and parts that could not be made; and what is handed over.
+// REPORT writes the sections, of which RENDER_REPORT makes the page while HANDOVER draws.
 
-include { HANDOVER  } from '../../../modules/local/handover/main'
-include { REPORT    } from '../../../modules/local/report/main'
-include { byName    } from '../files/main'
+include { HANDOVER      } from '../../../modules/local/handover/main'
+include { RENDER_REPORT } from '../../../modules/local/render_report/main'
+include { REPORT        } from '../../../modules/local/report/main'
+include { byName        } from '../files/main'
 include { lostParts ; readMissing } from '../missing/main'
 
 workflow SUMMARISE {
@@ -42,21 +44,27 @@ workflow SUMMARISE {
         byName(absent),
         lost,
         software.toSortedList { a, b -> a.toString() <=> b.toString() },
-        ["${projectDir}/assets/multiqc_config.yml", settings.multiqc_config].findAll { path -> path }.collect { path -> file(path, glob: false) },
-        title,
         settings.handover,
         library.report,
     )
+    map_page = results.map.filter { file -> file.extension == 'html' }.toList()
+    RENDER_REPORT(
+        REPORT.out.content,
+        ["${projectDir}/assets/multiqc_config.yml", settings.multiqc_config].findAll { path -> path }.collect { path -> file(path, glob: false) },
+        title,
+        map_page,
+        settings.handover,
+        library.render_report,
+    )
     // Told when the run ends: the report was made before.
-    made = late.inject(software.mix(REPORT.out.versions)) { all, part -> all.mix(part.versions) }
+    made = late.inject(software.mix(REPORT.out.versions, RENDER_REPORT.out.html)) { all, part -> all.mix(part.versions) }
     asked_late = late.inject(channel.empty()) { all, part -> all.mix(part.asked) }
     ended_late = late.inject(channel.empty()) { all, part -> all.mix(part.ended) }
     absent_late = late.inject(channel.empty()) { all, part -> all.mix(part.missing) }
     if (settings.handover) {
         HANDOVER(
-            REPORT.out.html,
-            byName(REPORT.out.sections.flatten()),
-            results.map.filter { file -> file.extension == 'html' }.toList(),
+            REPORT.out.content,
+            map_page.map { pages -> pages ? true : false },
             files.described,
             files.clones,
             files.calls,
@@ -67,7 +75,7 @@ workflow SUMMARISE {
             library.handover,
         )
         made = made.mix(HANDOVER.out.versions)
-        asked_late = asked_late.mix(REPORT.out.html.map { _file -> ['handover', 'all_samples'] })
+        asked_late = asked_late.mix(REPORT.out.content.map { _folder -> ['handover', 'all_samples'] })
         ended_late = ended_late.mix(HANDOVER.out.ended)
         absent_late = absent_late.mix(HANDOVER.out.missing)
     }

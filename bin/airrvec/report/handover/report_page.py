@@ -13,9 +13,9 @@ TEXTS = {
 _MAP_LINK = re.compile(r'href="\.\./map/map\.html"')
 
 
-def copy_report(report: Path, map_page: Path | None, folder: Path) -> list[str]:
+def copy_report(report: Path, map_page: Path | None, folder: Path) -> None:
     """
-    Copy report and map into a folder, and return the names of the files.
+    Copy report and map into a folder.
 
     Parameters
     ----------
@@ -27,7 +27,5 @@ def copy_report(report: Path, map_page: Path | None, folder: Path) -> list[str]:
     """
     target = MAP if map_page else "#airrvec_map"
     tables.write_text(_MAP_LINK.sub(f'href="{target}"', report.read_text("utf-8")), folder / REPORT)
-    if map_page is None:
-        return [REPORT]
-    tables.write_text(map_page.read_text("utf-8"), folder / MAP)
-    return [REPORT, MAP]
+    if map_page is not None:
+        tables.write_text(map_page.read_text("utf-8"), folder / MAP)
