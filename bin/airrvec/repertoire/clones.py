@@ -27,6 +27,7 @@ import pyarrow as pa
 NUCLEOTIDES, RESIDUES = "nt", "aa"
 CELLS = schema.COUNT_UNITS[0]
 _SIDES = ("a", "b", "2")  # α chain, β chain, second α chain
+_CLONE_IDS = pa.schema([("clone", pa.int64()), ("clone_id", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -308,10 +309,13 @@ def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
         """
         SELECT clone, min(concat_ws('|', donor, species, coalesce(key_a, ''), coalesce(key_b, ''),
             if(key_a IS NULL AND key_b IS NULL, clonotype_id, ''))) AS key
-        FROM members WHERE NOT joined GROUP BY clone ORDER BY clone
+        FROM members WHERE NOT joined GROUP BY clone
         """
-    ).to_arrow_table()
-    ids = pa.table({"clone": keys["clone"], "clone_id": identity.digests(keys["key"].combine_chunks())})
+    ).to_arrow_reader(tables.BATCH)  # keys become Python's objects: of some clones at once
+    ids = pa.concat_tables(
+        [_CLONE_IDS.empty_table()]
+        + [pa.table([part["clone"], identity.digests(part["key"])], schema=_CLONE_IDS) for part in keys]
+    )
     connection.register("ids", ids)
     connection.execute(
         """
