@@ -68,7 +68,8 @@ def writer_of_both(
     The files appear when the block ends, and are those that `airrvec.core.tables.write_both` makes of all
     rows at once. Parts begin at multiples of 1,024 rows, as the pages of the Parquet file do.
     """
-    table_schema = schema.described(table_schema.with_metadata(metadata), stem)
+    table_schema = table_schema.with_metadata(metadata) if metadata else table_schema
+    table_schema = schema.described(table_schema, stem)
     waiting, n_written = [table_schema.empty_table()], 0
 
     def write_group() -> None:

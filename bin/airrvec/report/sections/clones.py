@@ -109,12 +109,12 @@ def read_clones(folder: Path | None, clusters: Path | None = None) -> Clones | N
     table = table.set_index("clone_id").loc[shown].reset_index()
     table["cluster"] = table["cluster_id"].map(_numbers(clusters))
     with_call = about.filter(pc.is_valid(about["call_epitope"])).select(calls)
-    called = counts.filter(pc.is_in(counts["clone_id"], with_call["clone_id"].combine_chunks()))
+    called_counts = counts.filter(pc.is_in(counts["clone_id"], with_call["clone_id"].combine_chunks()))
     tiers = {row["values"]: row["counts"] for row in about["evidence"].value_counts().to_pylist()}
     return Clones(
         table,
         counts.filter(tables.is_one_of("clone_id", shown)).to_pandas(),
-        called.to_pandas().merge(with_call.to_pandas(), on="clone_id"),
+        called_counts.to_pandas().merge(with_call.to_pandas(), on="clone_id"),
         len(about),
         {tier: tiers[tier] for tier in schema.TIERS if tier in tiers},
         _expanded(counts),
@@ -136,8 +136,8 @@ def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
     is_first = pc.or_(pc.is_valid(about["next_step"]), pc.is_valid(about["evidence"]))
     is_first = pc.or_(is_first, pc.is_in(about["clone_id"], pa.array(sorted(largest), pa.string())))
     rest = about.filter(pc.invert(is_first))
-    by_share = [("largest_share", "descending"), ("clone_id", "ascending")]
-    rest = rest.take(pc.select_k_unstable(rest, min(MAX_SHOWN, len(rest)), by_share))
+    largest_first = [("largest_share", "descending"), ("clone_id", "ascending")]
+    rest = rest.take(pc.select_k_unstable(rest, min(MAX_SHOWN, len(rest)), largest_first))
     frame = pa.concat_tables([about.filter(is_first), rest]).to_pandas().set_index("clone_id")
     place = np.where(
         frame.index.isin(largest), 0, np.where(frame["next_step"].notna() | frame["evidence"].notna(), 1, 2)
