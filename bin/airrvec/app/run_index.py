@@ -261,7 +261,9 @@ def create_index(
     """
     if not is_index(folder):
         folders.remove_abandoned(folder.parent, folder.name)
-        if folder.exists() and any(folder.iterdir()):
+        # Looked at first: another process may make the index meanwhile.
+        has_files = folder.exists() and any(folder.iterdir())
+        if has_files and not is_index(folder):
             raise InputError(f"the folder '{folder}' holds other files", fix="Give a new folder as --index")
         with folders.new_folder(folder) as unfinished:
             if not is_published(model):
