@@ -3,18 +3,20 @@
 import csv
 import gzip
 import importlib
+import itertools
 
 from airrvec.annotation import reference_set
 from airrvec.annotation.annotator import Annotator
 from airrvec.annotation.evidence import Sources
 from airrvec.core import schema, tables
-from airrvec.core.chains import CHAIN_CLASSES, chain_classes
+from airrvec.core.chains import CHAIN_CLASSES, chain_class_sql, chain_classes
 from airrvec.encoders import load
 from airrvec.figures import map_page
 from airrvec.repertoire import layout
 from airrvec.synthetic.synthesis import synthesise
 
 import clone_tables
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -163,3 +165,13 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
                 else:  # pairs with the same chain may have other epitopes
                     assert all(one in words.split(";") for one, words in zip(expected, exact, strict=True))
     assert schema.ANNOTATION.get_field_index("exact_epitope") > 0
+
+
+@pytest.mark.parametrize("lineage", [schema.ALPHA_BETA, schema.GAMMA_DELTA])
+def test_duckdb_gives_receptors_the_same_class(lineage):
+    names = [schema.field(locus, "junction_aa") for locus in lineage.loci]
+    rows = [dict(zip(names, pair, strict=True)) for pair in itertools.product(("CAF", None), repeat=2)]
+    receptors = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in names]))
+    found = duckdb.from_arrow(receptors).project(chain_class_sql(lineage)).fetchall()
+    assert [name or "" for (name,) in found] == list(chain_classes(receptors, lineage))
+    assert [name for (name,) in found] == [*lineage.chains, None]

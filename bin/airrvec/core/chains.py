@@ -38,6 +38,14 @@ def chain_classes(receptors: pa.Table, lineage: schema.Lineage = schema.ALPHA_BE
     return np.select([first & second, first, second], lineage.chains, "")
 
 
+def chain_class_sql(lineage: schema.Lineage = schema.ALPHA_BETA) -> str:
+    """Return `chain_classes` as an expression for duckdb: null if no junction is known."""
+    first, second = (f"{schema.field(locus, 'junction_aa')} IS NOT NULL" for locus in lineage.loci)
+    conditions = (f"{first} AND {second}", first, second)
+    cases = (f"WHEN {one} THEN '{name}'" for one, name in zip(conditions, lineage.chains, strict=True))
+    return f"CASE {' '.join(cases)} END"
+
+
 def has_chains(receptors: pa.Table, chains: str) -> np.ndarray:
     """Return whether each receptor has the chains of a class; a paired receptor belongs to every class."""
     classes = chain_classes(receptors)

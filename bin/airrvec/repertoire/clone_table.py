@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 PART = 2**18  # clones that are described at once
 _CALL_FIELDS = ("epitope", "antigen_species", "probability", "fdr")
-_CLUSTER_OF_CLONE = (pa.field("cluster_id", pa.string()),)
 _CLONE = (
     "(SELECT clone_id, receptor_id, file_row_number AS row FROM"
     " read_parquet($clones, file_row_number = true))"
@@ -40,14 +39,20 @@ def described(
     members : Path, optional
         Receptors of the run with their clusters.
     """
-    call_clones(connection, folder, annotation)
-    _find_clusters(connection, folder, members)
+    told = {}  # table → its columns
+    if annotation:
+        call_clones(connection, folder, annotation)
+        told["called"] = [column.name for column in CALL_OF_CLONE]
+    if members is not None:
+        _find_clusters(connection, folder, members)
+        told["clustered"] = ["cluster_id"]
+    untold = [column for column in schema.CLONES if column.name not in schema.COUNTED_CLONES.names]
     first = 0
     for clones in tables.read_batches(folder / "clones.parquet", PART):
-        columns = dict(zip(clones.column_names, clones.columns, strict=True))
-        for name, table in (("called", CALL_OF_CLONE), ("clustered", _CLUSTER_OF_CLONE)):
-            columns |= _told(connection, name, table, first, len(clones))
-        columns |= {name: pa.nulls(len(clones), pa.string()) for name in schema.EVIDENCE_OF_CLONE}
+        columns = {column.name: pa.nulls(len(clones), column.type) for column in untold}
+        columns |= dict(zip(clones.column_names, clones.columns, strict=True))
+        for table, names in told.items():
+            columns |= _told(connection, table, names, first, len(clones))
         yield pa.table({name: columns[name] for name in schema.CLONES.names}).cast(schema.CLONES)
         first += len(clones)
 
@@ -80,8 +85,6 @@ def counted_clones(
 
 def call_clones(connection: duckdb.DuckDBPyConnection, folder: Path, annotation: Sequence[Path]) -> None:
     """Make the table ``called``: `CALL_OF_CLONE` in the sample in which the receptor has the lowest FDR."""
-    if not annotation:
-        return
     masked = ", ".join(
         f"if(call = '{schema.HAS_CALL}', {name}, NULL) AS call_{name}" for name in _CALL_FIELDS
     )
@@ -106,10 +109,8 @@ def call_clones(connection: duckdb.DuckDBPyConnection, folder: Path, annotation:
     )
 
 
-def _find_clusters(connection: duckdb.DuckDBPyConnection, folder: Path, members: Path | None) -> None:
+def _find_clusters(connection: duckdb.DuckDBPyConnection, folder: Path, members: Path) -> None:
     """Make the table ``clustered``: the cluster of the receptor of each clone that has one."""
-    if members is None:
-        return
     connection.execute(
         f"CREATE TABLE clustered AS SELECT row, cluster_id FROM {_CLONE}"
         " JOIN read_parquet($members) AS members USING (receptor_id) WHERE cluster_id IS NOT NULL"
@@ -119,12 +120,9 @@ def _find_clusters(connection: duckdb.DuckDBPyConnection, folder: Path, members:
 
 
 def _told(
-    connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[pa.Field], first: int, n: int
-) -> dict[str, pa.ChunkedArray | pa.Array]:
-    """Return columns of ``n`` clones from a table by row; null where it has none, or does not exist."""
-    if (table,) not in connection.sql("SELECT table_name FROM duckdb_tables()").fetchall():
-        return {column.name: pa.nulls(n, column.type) for column in columns}
-    names = [column.name for column in columns]
+    connection: duckdb.DuckDBPyConnection, table: str, names: list[str], first: int, n: int
+) -> dict[str, pa.ChunkedArray]:
+    """Return columns of ``n`` clones from a table by ``row``; null where it has none."""
     rows = connection.sql(
         f"SELECT row - $first AS place, {', '.join(names)} FROM {table} WHERE row >= $first AND row < $last",
         params={"first": first, "last": first + n},

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import identity, schema, tables
+from airrvec.core.chains import chain_class_sql
 from airrvec.core.database import Query
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
@@ -99,7 +100,7 @@ def count_clones(
     _key_cells(connection, by)
     _join_cells(connection)
     _name_clones(connection)
-    _read_receptors(connection, receptors, lineage)
+    _join_receptors(connection, receptors, lineage)
     queries = _clones(connection, labels or {}, lineage), _counts(connection), _members(connection)
     (n_joined,) = connection.sql("SELECT count(*) FILTER (joined) FROM members").fetchall()[0]
     return Clones(*queries, samples, by, without, n_joined)
@@ -344,7 +345,7 @@ def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
 # --- Tables
 
 
-def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path, lineage: schema.Lineage) -> None:
+def _join_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path, lineage: schema.Lineage) -> None:
     """
     Make the view ``described``: the table ``named`` with fields of receptors and class of chains.
 
@@ -360,15 +361,9 @@ def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path, line
         read_receptor_rows(receptors, ids)  # says how many there are
     kind = ["innate_like"] if "innate_like" in tables.arrow_schema(files[0]).names else []
     fields = ", ".join(f"receptors.{name}" for name in [*lineage.receptor_fields, *kind])
-    first, second = (f"{schema.field(locus, 'junction_aa')} IS NOT NULL" for locus in lineage.loci)
-    both, *each = lineage.chains
     connection.execute(
-        f"""
-        CREATE VIEW described AS SELECT named.*, {fields},
-            CASE WHEN {first} AND {second} THEN '{both}' WHEN {first} THEN '{each[0]}'
-                WHEN {second} THEN '{each[1]}' END AS chains
-        FROM named JOIN receptors USING (receptor_id)
-        """
+        f"CREATE VIEW described AS SELECT named.*, {fields}, {chain_class_sql(lineage)} AS chains"
+        " FROM named JOIN receptors USING (receptor_id)"
     )
 
 
