@@ -47,11 +47,11 @@ class LowerBounds:
     mean: np.ndarray
     axes: np.ndarray
 
-    def short(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the short vectors of vectors, shape (n, d): float32, shape (n, p + 1)."""
-        short_vectors = np.empty((len(vectors), self.axes.shape[1] + 1), np.float32)
-        for start in range(0, len(vectors), N_SAMPLED):
-            block = vectors[start : start + N_SAMPLED] - self.mean
+    def short(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the short vectors of n rows of ``vectors``: float32, shape (n, p + 1)."""
+        short_vectors = np.empty((len(rows), self.axes.shape[1] + 1), np.float32)
+        for start in range(0, len(rows), N_SAMPLED):
+            block = vectors[rows[start : start + N_SAMPLED]] - self.mean
             components = block @ self.axes
             short_vectors[start : start + N_SAMPLED, :-1] = components
             rest = (block**2).sum(axis=1) - (components**2).sum(axis=1)
@@ -73,8 +73,10 @@ def lower_bounds(queries: np.ndarray, references: np.ndarray, radius: float, *, 
     mean = sample.mean(axis=0)
     _, axes = np.linalg.eigh((sample - mean).T @ (sample - mean))
     whole = LowerBounds(mean, axes[:, ::-1])
-    first = whole.short(queries[rng.permutation(len(queries))[:N_PAIRED]])[:, :-1].astype(np.float64)
-    second = whole.short(references[rng.permutation(len(references))[:N_PAIRED]])[:, :-1].astype(np.float64)
+    first, second = (
+        whole.short(part, rng.permutation(len(part))[:N_PAIRED])[:, :-1].astype(np.float64)
+        for part in (queries, references)
+    )
     d = axes.shape[1]
     candidates = [p for p in range(STEP, d + 1, STEP) if p < d] or [d]
     costs = [_share(first, second, p, radius) * WHOLE + p for p in candidates]
@@ -565,7 +567,7 @@ def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[Side, l
             blocks.append([])
         blocks[-1].append(piece)
     own = own_products(vectors, cell[:, 0], centres)[rows]
-    side = Side(vectors, rows, bounds.short(vectors)[rows], own)
+    side = Side(vectors, rows, bounds.short(vectors, rows), own)
     return side, [np.array(block) for block in blocks]
 
 
