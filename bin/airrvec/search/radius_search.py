@@ -205,6 +205,7 @@ def _bucket(lead, least, scale):
 # rest are computed from differences.
 
 FAR = np.float32(-1e30)  # excess of a place without a row
+TILE = 4  # cells whose short vectors stay in the cache while those of other cells are compared with them
 ALL = (1 << LANES) - 1
 
 
@@ -220,6 +221,8 @@ class Side(NamedTuple):
         Row of each place.
     short : ndarray of float32, shape (n, p)
         Short vectors, by place.
+    squares : ndarray of float32, shape (n,)
+        Squared length of each short vector, by place.
     own : ndarray of float32, shape (n,)
         Product of each vector with the centre of its cell, by place.
     """
@@ -227,6 +230,7 @@ class Side(NamedTuple):
     vectors: np.ndarray
     rows: np.ndarray
     short: np.ndarray
+    squares: np.ndarray
     own: np.ndarray
 
 
@@ -238,7 +242,7 @@ class Block(NamedTuple):
     ----------
     pieces : ndarray of int64, shape (n_pieces, 3)
         Cells or parts of cells, one after the other: cell, first place, last place + 1.
-    vectors, rows, short, own : ndarray
+    vectors, rows, short, squares, own : ndarray
         Of these places, as in `Side`, but all by place.
     products : ndarray of float32, shape (n_others, n)
         Products with the centres of the pieces of the other block.
@@ -248,6 +252,7 @@ class Block(NamedTuple):
     vectors: np.ndarray
     rows: np.ndarray
     short: np.ndarray
+    squares: np.ndarray
     own: np.ndarray
     products: np.ndarray
 
@@ -283,81 +288,85 @@ def join_blocks(block, other_block, same, reach, radius, limit):
     strip, excess = np.empty((n_numbers, WIDTH), np.float32), np.empty((ROWS, WIDTH), np.float32)
     candidates = np.empty(packed.shape[0] * ROWS * WIDTH, np.int64)
     pairs, distances, n_pairs = np.empty((256, 2), np.int64), np.empty(256, np.float32), np.int64(0)
-    for i, (cell, start, stop) in enumerate(block.pieces):
-        begin = start - block.pieces[0, 1]
-        mine = slice(begin, begin + stop - start)
-        for j, (other, other_start, other_stop) in enumerate(other_block.pieces):
-            if same and other_start < start:
-                continue
-            other_begin = other_start - other_block.pieces[0, 1]
-            if other == cell:
-                near, other_near = np.arange(stop - start), np.arange(other_stop - other_start)
-                floors, other_floors = np.zeros(0, np.float32), np.zeros(0, np.float32)
-            else:
-                theirs = slice(other_begin, other_begin + other_stop - other_start)
-                near, floors, other_near, other_floors = near_rows(
-                    block.own[mine],
-                    block.products[j, mine],
-                    other_block.own[theirs],
-                    other_block.products[i, theirs],
-                    reach[i, j],
-                    (np.int64(ROWS), np.int64(WIDTH)),
-                )
-            near += begin
-            other_near += other_begin
-            n_groups = _pack(block.short, near, limit, packed) if len(other_near) else 0
-            for column in range(0, len(other_near), WIDTH):
-                if other != cell:
-                    highest = reach[i, j] - other_floors[column // WIDTH]
-                    while n_groups and floors[n_groups - 1] > highest:
-                        n_groups -= 1
-                elif same and start == other_start:
-                    n_groups = min(-(-len(near) // ROWS), (column + WIDTH - 1) // ROWS + 1)
-                if n_groups == 0:
-                    break
-                _gather(other_block.short, other_near, column, min(WIDTH, len(other_near) - column), strip)
-                n_candidates = _collect(packed, n_groups, strip, excess, candidates)
-                if n_candidates:
-                    pairs, distances = _with_room(pairs, distances, n_pairs + n_candidates)
-                    filled = candidates[:n_candidates]
-                    n_pairs = _measure(
-                        block, other_block, near, other_near[column:], same and start == other_start, filled,
-                        radius, limit, pairs, distances, n_pairs,
-                    )  # fmt: skip
+    for i, j in _in_tiles(len(block.pieces), len(other_block.pieces)):
+        cell, start, stop = block.pieces[i]
+        other, other_start, other_stop = other_block.pieces[j]
+        if same and other_start < start:
+            continue
+        begin, other_begin = start - block.pieces[0, 1], other_start - other_block.pieces[0, 1]
+        if other == cell:
+            near, other_near = np.arange(stop - start), np.arange(other_stop - other_start)
+            floors, other_floors = np.zeros(0, np.float32), np.zeros(0, np.float32)
+        else:
+            mine = slice(begin, begin + stop - start)
+            theirs = slice(other_begin, other_begin + other_stop - other_start)
+            near, floors, other_near, other_floors = near_rows(
+                block.own[mine],
+                block.products[j, mine],
+                other_block.own[theirs],
+                other_block.products[i, theirs],
+                reach[i, j],
+                (np.int64(ROWS), np.int64(WIDTH)),
+            )
+        near += begin
+        other_near += other_begin
+        n_groups = _pack(block, near, limit, packed) if len(other_near) else 0
+        for column in range(0, len(other_near), WIDTH):
+            if other != cell:
+                highest = reach[i, j] - other_floors[column // WIDTH]
+                while n_groups and floors[n_groups - 1] > highest:
+                    n_groups -= 1
+            elif same and start == other_start:
+                n_groups = min(-(-len(near) // ROWS), (column + WIDTH - 1) // ROWS + 1)
+            if n_groups == 0:
+                break
+            _gather(other_block, other_near[column : column + WIDTH], strip)
+            n_candidates = _collect(packed, n_groups, strip, excess, candidates)
+            if n_candidates:
+                pairs, distances = _with_room(pairs, distances, n_pairs + n_candidates)
+                filled = candidates[:n_candidates]
+                n_pairs = _measure(
+                    block, other_block, near, other_near[column:], same and start == other_start, filled,
+                    radius, limit, pairs, distances, n_pairs,
+                )  # fmt: skip
     return pairs[:n_pairs], distances[:n_pairs]
 
 
 @_compiled
-def _pack(short, places, limit, packed):
+def _in_tiles(n, n_others):
+    """Yield all pairs of two numbers, `TILE` of the second at once: their short vectors stay in the cache."""
+    for first in range(0, n_others, TILE):
+        for i in range(n):
+            for j in range(first, min(first + TILE, n_others)):
+                yield i, j
+
+
+@_compiled
+def _pack(block, places, limit, packed):
     """Set ``packed`` to (2 q, 1, limit − q · q) of queries, in groups of `ROWS`; return their number."""
-    n, n_short = len(places), short.shape[1]
+    n, n_short = len(places), block.short.shape[1]
     n_groups = -(-n // ROWS)
     for at in range(n_groups * ROWS):
         group, i = at // ROWS, at % ROWS
-        square = np.float32(0)
         for j in range(n_short):
-            number = short[places[at], j] if at < n else np.float32(0)
-            packed[group, j, i] = np.float32(2) * number
-            square += number * number
+            packed[group, j, i] = np.float32(2) * block.short[places[at], j] if at < n else np.float32(0)
         packed[group, n_short, i] = 1
-        packed[group, n_short + 1, i] = limit - square if at < n else FAR
+        packed[group, n_short + 1, i] = limit - block.squares[places[at]] if at < n else FAR
     return n_groups
 
 
 @_compiled
-def _gather(short, places, first, n, strip):
-    """Set the columns of ``strip`` to (r, −r · r, 1) of n references: times a query, limit − |q − r|²."""
-    n_short = short.shape[1]
+def _gather(block, places, strip):
+    """Set the columns of ``strip`` to (r, −r · r, 1) of references: times a query, limit − |q − r|²."""
+    n_short = block.short.shape[1]
     strip[:n_short] = 0
     strip[n_short] = FAR
     strip[n_short + 1] = 1
-    for lane in range(n):
-        square = np.float32(0)
+    for lane in range(len(places)):
+        place = places[lane]
         for j in range(n_short):
-            number = short[places[first + lane], j]
-            strip[j, lane] = number
-            square += number * number
-        strip[n_short, lane] = -square
+            strip[j, lane] = block.short[place, j]
+        strip[n_short, lane] = -block.squares[place]
 
 
 @_compiled
@@ -567,7 +576,8 @@ def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[Side, l
             blocks.append([])
         blocks[-1].append(piece)
     own = own_products(vectors, cell[:, 0], centres)[rows]
-    side = Side(vectors, rows, bounds.short(vectors, rows), own)
+    short = bounds.short(vectors, rows)
+    side = Side(vectors, rows, short, np.einsum("nd,nd->n", short, short), own)
     return side, [np.array(block) for block in blocks]
 
 
@@ -580,7 +590,8 @@ def _block(side: Side, pieces, vectors, other_centres) -> Block:
     """Return a block with the products that bound the distances to the pieces of another one."""
     places = slice(pieces[0, 1], pieces[-1, 2])
     products = other_centres @ vectors.T
-    return Block(pieces, vectors, side.rows[places], side.short[places], side.own[places], products)
+    parts = (part[places] for part in (side.rows, side.short, side.squares, side.own))
+    return Block(pieces, vectors, *parts, products)
 
 
 def _sorted(blocks, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
