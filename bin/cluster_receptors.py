@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from airrvec.core import runtime, schema, script, settings, tables
+from airrvec.core import runtime, schema, script, settings, table_parts, tables
 from airrvec.core.missing import optional_part
 from airrvec.core.progress import step
 from airrvec.repertoire.options import (
@@ -42,14 +42,11 @@ def main(argv=None):
     clusters, positions = cluster_tables.clusters_table(repertoires, clustered, _labels(args, repertoires))
     labels = [*args.cells, *([args.labelled] if args.labelled else [])]
     clusters = with_antigens(clusters, describe_epitopes(labels))
-    fields = tables.read(args.receptors, ["receptor_id", *schema.RECEPTOR_FIELDS, "innate_like"])
-    results = {
-        "clusters": clusters,
-        "members": cluster_tables.members_table(repertoires, clustered, fields),
-        "motifs": positions,
-    }
-    for name, table in results.items():
-        tables.write_both(table, args.outdir / name)
+    tables.write_both(clusters, args.outdir / "clusters")
+    tables.write_both(positions, args.outdir / "motifs")
+    with table_parts.writer_of_both(args.outdir / "members", schema.CLUSTER_MEMBERS) as append:
+        for part in cluster_tables.member_parts(repertoires, clustered):
+            append(part)
     if len(clusters):
         draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
     tables.write_json(qc, args.outdir / "clusters.qc.json")
@@ -104,8 +101,9 @@ def _centres(repertoires, rows: np.ndarray, members: list[np.ndarray]) -> list[i
 def _labels(args, repertoires) -> pd.DataFrame:
     """Return the row numbers of clonotypes and their epitopes, each pair once."""
     ids = repertoires.receptors["clonotype_id"].combine_chunks()
+    columns = ["clonotype_id", "epitope"]
     parts = [
-        tables.read(path, ["clonotype_id", "epitope"])
+        tables.read_filtered(path, pc.is_valid(pc.field("epitope")), columns)
         for path in [*args.cells, *([args.labelled] if args.labelled else [])]
     ]
     frames = [

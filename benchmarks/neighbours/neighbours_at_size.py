@@ -71,6 +71,7 @@ def measure(n: int, chains: str, args, folder: Path) -> list[dict]:
     """Return the rows of one size."""
     from airrvec.repertoire.clustering import radius_by_chance
     from airrvec.search import radius_search
+    from airrvec.search.lower_bounds import lower_bounds
 
     rows = []
 
@@ -86,7 +87,7 @@ def measure(n: int, chains: str, args, folder: Path) -> list[dict]:
     (first, second, _), *seconds = measured(
         lambda: radius_search.pairs_within(queries, radius, threads=args.threads)
     )
-    bounds = radius_search.lower_bounds(queries, queries, radius, seed=radius_search.SEED)
+    bounds = lower_bounds(queries, queries, radius, seed=radius_search.SEED)
     add("pairs", seconds, pairs=len(first), components=bounds.axes.shape[1])
     if n <= args.check:
         same, *seconds = measured(lambda: same_as_all(queries, radius, first, second, args.threads))

@@ -23,7 +23,7 @@ def repertoires(tmp_path) -> Repertoires:
     frame = pd.DataFrame([*counts, ("c", 3, 50)], columns=["sample_id", "receptor", "n"])
     samples = pd.DataFrame({"donor": ["a", "b", "c"]}, index=pd.Index(["a", "b", "c"], name="sample_id"))
     chains, units = chain_classes(receptors), pd.Series("cells", samples.index)
-    return Repertoires(receptors, path, None, None, chains, frame, samples, None, None, units)
+    return Repertoires(receptors, path, None, None, chains, frame, samples, None, units)
 
 
 def test_the_table_counts_samples_and_cells_and_names_them(repertoires):

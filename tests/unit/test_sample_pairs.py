@@ -46,7 +46,6 @@ def samples(tmp_path_factory) -> Samples:
         pd.DataFrame(
             {"donor": (names := sorted({name for frame in frames for name in frame["sample_id"]}))}, names
         ),
-        ids,
         np.arange(N_RECEPTORS),
         pd.Series("cells", [f"s{number}" for number in range(N_SAMPLES)]),
     )

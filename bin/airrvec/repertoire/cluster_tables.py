@@ -1,12 +1,13 @@
 """Tables of clusters: members, genes and motifs, labels, comparison of conditions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
-from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI, receptor_names, with_fields
+from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI, receptor_names
 from airrvec.core.progress import step
 from airrvec.repertoire import clustering
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id
@@ -157,17 +158,11 @@ class Clustered:
         return clustering.members(self.label)
 
 
-@step("table of members")
-def members_table(repertoires: Repertoires, groups: list[Clustered], receptors: pa.Table) -> pa.Table:
+def member_parts(repertoires: Repertoires, groups: list[Clustered]) -> Iterator[pa.Table]:
     """
-    Return `airrvec.core.schema.CLUSTER_MEMBERS`, one row per receptor of the run.
+    Yield `airrvec.core.schema.CLUSTER_MEMBERS` in parts, one row per receptor of the run.
 
     Receptors that differ only in alleles are in one cluster and count as one neighbour.
-
-    Parameters
-    ----------
-    receptors : pyarrow.Table
-        ``receptors`` of the run: the fields of each receptor.
     """
     n = len(repertoires.receptors)
     cluster, names = np.full(n, -1), []
@@ -177,20 +172,24 @@ def members_table(repertoires: Repertoires, groups: list[Clustered], receptors: 
         compared[clustered.rows] = True
         neighbours[clustered.rows] = clustered.neighbourhood.degrees
         expected[clustered.rows] = clustered.neighbourhood.expected
-        for members in clustered.members:
-            rows = clustered.rows[members]
+        for places in clustered.members:
+            rows = clustered.rows[places]
             cluster[rows] = len(names)
             names.append(cluster_id(ids.take(pa.array(rows)).to_pylist()))
     clonotypes = {
-        "species": repertoires.receptors["species"],
         "chains": pa.array(repertoires.chains, pa.string(), mask=~compared),
         "cluster_id": pa.array(names, pa.string()).take(pa.array(cluster, mask=cluster < 0)),
         "n_neighbours": pa.array(neighbours, mask=~compared),
         "n_expected": pa.array(expected, mask=~compared),
     }
-    frame = pa.table(clonotypes).take(pa.array(repertoires.clonotype))
-    members = with_fields(frame.append_column("receptor_id", repertoires.receptor_ids), receptors)
-    return members.select(schema.CLUSTER_MEMBERS.names).cast(schema.CLUSTER_MEMBERS)
+    described, first = pa.table(clonotypes), 0
+    with step("table of members"):
+        for receptors in repertoires.read_all():
+            part = described.take(pa.array(repertoires.clonotype[first : first + len(receptors)]))
+            for name in part.column_names:
+                receptors = receptors.append_column(name, part[name])
+            yield receptors.select(schema.CLUSTER_MEMBERS.names).cast(schema.CLUSTER_MEMBERS)
+            first += len(receptors)
 
 
 @step("table of clusters")

@@ -1,5 +1,6 @@
 """Clonotypes of the clones of a run, their vectors, and their abundance in each sample."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,10 +42,8 @@ class Repertoires:
         the sample's unit).
     samples : DataFrame
         Index ``sample_id``, sorted; ``donor``, and one column per metadata column of the samplesheet.
-    receptor_ids : pyarrow.ChunkedArray
-        Ids of all receptors of the run.
     clonotype : ndarray of int64
-        Row of ``receptors`` for each of these ids.
+        Row of ``receptors`` for each receptor of the run.
     units : Series of str
         What each sample counts, of `airrvec.core.schema.COUNT_UNITS`; index ``sample_id``.
     """
@@ -56,7 +55,6 @@ class Repertoires:
     chains: np.ndarray
     clones: pd.DataFrame
     samples: pd.DataFrame
-    receptor_ids: pa.ChunkedArray
     clonotype: np.ndarray
     units: pd.Series
 
@@ -112,6 +110,11 @@ class Repertoires:
         """Return all columns of some of the ``receptors``, in the order of these rows."""
         return vectors.read_receptor_rows(self.path, self.receptors["receptor_id"].take(pa.array(rows)))
 
+    def read_all(self) -> Iterator[pa.Table]:
+        """Yield all receptors of the run with all columns, batch by batch in their order."""
+        for path in tables.files(self.path):
+            yield from tables.read_batches(path, tables.BATCH)
+
     def vectors(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of some of the ``receptors``, ndarray of float32, shape (n rows, d)."""
         return vectors.read_rows(self.embeddings, self.place[rows])
@@ -160,6 +163,9 @@ def read(clones: Path, receptors: Path, embeddings: Path) -> Repertoires:
     ids = table["receptor_id"]
     if len(first) < len(table):
         chains, place, table = chains[first.to_numpy()], place[first.to_numpy()], table.take(first)
+    for name in ("species", "innate_like"):
+        column = table.column_names.index(name)
+        table = table.set_column(column, name, table[name].dictionary_encode())
     carried = _clones(clones, table["clonotype_id"].combine_chunks())
     joined = tables.read_filtered(clones / "members.parquet", pc.field("joined"), ["receptor_id"])
     elsewhere = np.zeros(len(table), bool)
@@ -175,7 +181,6 @@ def read(clones: Path, receptors: Path, embeddings: Path) -> Repertoires:
         chains,
         carried,
         samples.drop(columns="count_unit"),
-        ids,
         clonotype,
         samples["count_unit"],
     )

@@ -8,89 +8,23 @@ computed.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from airrvec.core.progress import counter
 from airrvec.core.runtime import in_threads
-from airrvec.core.seeds import numbered_generator
 from airrvec.model.cpu.kernels import WIDTH
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
 from airrvec.search import neighbours
+from airrvec.search.lower_bounds import lower_bounds
 from airrvec.search.neighbours import squared_distance
 
 import numba
 import numpy as np
 from scipy import sparse
 
-N_SAMPLED = 20_000  # vectors whose components are computed
-N_PAIRED = 500  # vectors whose distances to as many others are computed
-STEP = 4  # numbers of components that are compared differ by it
-# Time of a distance that is computed from whole vectors, in that of one component of the others.
-WHOLE = 3000
 # Greatest error of a squared distance by rounding, relative to the squared lengths of the vectors.
 ROUNDING = 4e-5
-
-
-@dataclass(frozen=True)
-class LowerBounds:
-    """
-    Short vectors of vectors.
-
-    Attributes
-    ----------
-    mean : ndarray of float64, shape (d,)
-    axes : ndarray of float64, shape (d, p)
-        Orthonormal.
-    """
-
-    mean: np.ndarray
-    axes: np.ndarray
-
-    def short(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the short vectors of n rows of ``vectors``: float32, shape (n, p + 1)."""
-        short_vectors = np.empty((len(rows), self.axes.shape[1] + 1), np.float32)
-        for start in range(0, len(rows), N_SAMPLED):
-            block = vectors[rows[start : start + N_SAMPLED]] - self.mean
-            components = block @ self.axes
-            short_vectors[start : start + N_SAMPLED, :-1] = components
-            rest = (block**2).sum(axis=1) - (components**2).sum(axis=1)
-            short_vectors[start : start + N_SAMPLED, -1] = np.sqrt(np.maximum(rest, 0))
-        return short_vectors
-
-
-def lower_bounds(queries: np.ndarray, references: np.ndarray, radius: float, *, seed: int) -> LowerBounds:
-    """
-    Return the bounds with which the least time is expected for a search within a radius.
-
-    Parameters
-    ----------
-    queries, references : ndarray of float32, shape (n, d) and (m, d)
-        Finite.
-    """
-    rng = numbered_generator(seed)
-    sample = references[rng.permutation(len(references))[:N_SAMPLED]].astype(np.float64)
-    mean = sample.mean(axis=0)
-    _, axes = np.linalg.eigh((sample - mean).T @ (sample - mean))
-    whole = LowerBounds(mean, axes[:, ::-1])
-    first, second = (
-        whole.short(part, rng.permutation(len(part))[:N_PAIRED])[:, :-1].astype(np.float64)
-        for part in (queries, references)
-    )
-    d = axes.shape[1]
-    candidates = [p for p in range(STEP, d + 1, STEP) if p < d] or [d]
-    costs = [_share(first, second, p, radius) * WHOLE + p for p in candidates]
-    return LowerBounds(mean, whole.axes[:, : candidates[int(np.argmin(costs))]])
-
-
-def _share(first: np.ndarray, second: np.ndarray, p: int, radius: float) -> float:
-    """Return the share of pairs whose short vectors of p components are within the radius."""
-    short = [
-        np.column_stack([part[:, :p], np.sqrt((part[:, p:] ** 2).sum(axis=1))]) for part in (first, second)
-    ]
-    squares = [(part**2).sum(axis=1) for part in short]
-    distances = squares[0][:, None] + squares[1] - 2 * short[0] @ short[1].T
-    return float((distances <= radius**2).mean())
 
 
 # --- What excludes rows of two cells along the line of their centres
@@ -329,15 +263,15 @@ def join_blocks(block, other_block, same, reach, radius, limit):
                     block, other_block, near, other_near[column:], same and start == other_start, filled,
                     radius, limit, pairs, distances, n_pairs,
                 )  # fmt: skip
-    return pairs[:n_pairs], distances[:n_pairs]
+    return pairs[:n_pairs].copy(), distances[:n_pairs].copy()  # there was room for all candidates
 
 
 @_compiled
-def _in_tiles(n, n_others):
-    """Yield all pairs of two numbers, `TILE` of the second at once: their short vectors stay in the cache."""
-    for first in range(0, n_others, TILE):
+def _in_tiles(n, m):
+    """Yield all pairs of numbers below n and m, a few of the second at once."""
+    for first in range(0, m, TILE):
         for i in range(n):
-            for j in range(first, min(first + TILE, n_others)):
+            for j in range(first, min(first + TILE, m)):
                 yield i, j
 
 
@@ -550,12 +484,15 @@ def join(
             results.append(join_blocks(block, other_block, same, reach, np.float32(radius), limit))
         return results
 
+    n, m = len(blocks), len(other_blocks)
     rows = (
         (pieces, other_blocks[begin : begin + ROW])
         for number, pieces in enumerate(blocks)
-        for begin in range(number if same else 0, len(other_blocks), ROW)
+        for begin in range(number if same else 0, m, ROW)
     )
+    update = counter("blocks of pairs compared", n * (n + 1) // 2 if same else n * m, ends=False)
     for row_results in in_threads(search, rows, threads):
+        update(len(row_results))
         for pairs, distances in row_results:
             yield np.stack([usable[0][pairs[:, 0]], usable[-1][pairs[:, 1]]], axis=1), distances
 
@@ -590,8 +527,8 @@ def _block(side: Side, pieces, vectors, other_centres) -> Block:
     """Return a block with the products that bound the distances to the pieces of another one."""
     places = slice(pieces[0, 1], pieces[-1, 2])
     products = other_centres @ vectors.T
-    parts = (part[places] for part in (side.rows, side.short, side.squares, side.own))
-    return Block(pieces, vectors, *parts, products)
+    rows, short, squares, own = (part[places] for part in side[1:])
+    return Block(pieces, vectors, rows, short, squares, own, products)
 
 
 def _sorted(blocks, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
