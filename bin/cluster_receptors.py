@@ -15,6 +15,7 @@ from airrvec.repertoire.options import (
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
 
@@ -100,22 +101,14 @@ def _centres(repertoires, rows: np.ndarray, members: list[np.ndarray]) -> list[i
 
 def _labels(args, repertoires) -> pd.DataFrame:
     """Return the row numbers of clonotypes and their epitopes, each pair once."""
-    ids = repertoires.receptors["clonotype_id"].combine_chunks()
-    columns = ["clonotype_id", "epitope"]
-    parts = [
-        tables.read_filtered(path, pc.is_valid(pc.field("epitope")), columns)
+    labelled = pa.concat_tables(
+        tables.read_filtered(path, pc.is_valid(pc.field("epitope")), ["clonotype_id", "epitope"])
         for path in [*args.cells, *([args.labelled] if args.labelled else [])]
-    ]
-    frames = [
-        pd.DataFrame(
-            {
-                "receptor": pc.index_in(part["clonotype_id"], ids).to_numpy(),
-                "epitope": part["epitope"].to_pandas(),
-            }
-        )
-        for part in parts
-    ]
-    return pd.concat(frames).dropna().drop_duplicates()
+    )
+    ids = repertoires.receptors["clonotype_id"].combine_chunks()
+    receptor = pc.index_in(labelled["clonotype_id"], ids)
+    frame = pa.table({"receptor": receptor, "epitope": labelled["epitope"]}).to_pandas()
+    return frame.dropna().drop_duplicates()
 
 
 if __name__ == "__main__":
