@@ -176,18 +176,19 @@ def member_parts(repertoires: Repertoires, groups: list[Clustered]) -> Iterator[
             rows = clustered.rows[places]
             cluster[rows] = len(names)
             names.append(cluster_id(ids.take(pa.array(rows)).to_pylist()))
-    clonotypes = {
-        "chains": pa.array(repertoires.chains, pa.string(), mask=~compared),
-        "cluster_id": pa.array(names, pa.string()).take(pa.array(cluster, mask=cluster < 0)),
-        "n_neighbours": pa.array(neighbours, mask=~compared),
-        "n_expected": pa.array(expected, mask=~compared),
-    }
-    described, first = pa.table(clonotypes), 0
+    cluster_ids, first = pa.array(names, pa.string()), 0
     with step("table of members"):
         for receptors in repertoires.read_all():
-            part = described.take(pa.array(repertoires.clonotype[first : first + len(receptors)]))
-            for name in part.column_names:
-                receptors = receptors.append_column(name, part[name])
+            rows = repertoires.clonotype[first : first + len(receptors)]
+            missing = ~compared[rows]
+            columns = {
+                "chains": pa.array(repertoires.chains[rows], pa.string(), mask=missing),
+                "cluster_id": cluster_ids.take(pa.array(cluster[rows], mask=cluster[rows] < 0)),
+                "n_neighbours": pa.array(neighbours[rows], mask=missing),
+                "n_expected": pa.array(expected[rows], mask=missing),
+            }
+            for name, values in columns.items():
+                receptors = receptors.append_column(name, values)
             yield receptors.select(schema.CLUSTER_MEMBERS.names).cast(schema.CLUSTER_MEMBERS)
             first += len(receptors)
 
