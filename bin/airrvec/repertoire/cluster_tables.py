@@ -167,7 +167,7 @@ def member_parts(repertoires: Repertoires, groups: list[Clustered]) -> Iterator[
     n = len(repertoires.receptors)
     cluster, names = np.full(n, -1), []
     compared, neighbours, expected = np.zeros(n, bool), np.zeros(n, np.int32), np.zeros(n)
-    ids = repertoires.receptors["clonotype_id"]
+    ids = tables.contiguous(repertoires.receptors["clonotype_id"])  # `take` of chunks is slow
     for clustered in groups:
         compared[clustered.rows] = True
         neighbours[clustered.rows] = clustered.neighbourhood.degrees
