@@ -46,7 +46,7 @@ def main(argv=None):
     tables.write_both(clusters, args.outdir / "clusters")
     tables.write_both(positions, args.outdir / "motifs")
     with table_parts.writer_of_both(args.outdir / "members", schema.CLUSTER_MEMBERS) as append:
-        for part in cluster_tables.member_parts(repertoires, clustered):
+        for part in cluster_tables.member_parts(repertoires, clustered, clusters["cluster_id"]):
             append(part)
     if len(clusters):
         draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")

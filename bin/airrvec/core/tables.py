@@ -340,13 +340,18 @@ def parquet_file(file) -> pq.ParquetFile:
 
 
 def read_batches(path: str | Path, n: int) -> Iterator[pa.Table]:
-    """Yield a Parquet file in tables of at most ``n`` rows; an empty file yields one empty table."""
-    with intact(path):
-        parquet = parquet_file(path)
-    with parquet:
-        yield from (pa.Table.from_batches([batch]) for batch in batches(parquet, path, n))
-        if not parquet.metadata.num_rows:
-            yield parquet.schema_arrow.empty_table()
+    """
+    Yield a Parquet file or a folder of partitions in tables of at most ``n`` rows, in its order.
+
+    An empty file yields one empty table.
+    """
+    for name in files(path):
+        with intact(name):
+            parquet = parquet_file(name)
+        with parquet:
+            yield from (pa.Table.from_batches([batch]) for batch in batches(parquet, name, n))
+            if not parquet.metadata.num_rows:
+                yield parquet.schema_arrow.empty_table()
 
 
 def read_filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | None = None) -> pa.Table:

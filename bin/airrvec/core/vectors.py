@@ -214,10 +214,9 @@ def batches(path: str | Path) -> Iterator[tuple[pa.Array, np.ndarray]]:
     vectors : ndarray of float32, shape (n, d)
         NaN for a receptor without a vector.
     """
-    for file in tables.files(path):
-        for batch in tables.read_batches(file, tables.BATCH):
-            columns = [batch[name].to_numpy() for name in batch.column_names[1:]]
-            yield batch["receptor_id"].combine_chunks(), np.stack(columns, axis=1)
+    for batch in tables.read_batches(path, tables.BATCH):
+        columns = [batch[name].to_numpy() for name in batch.column_names[1:]]
+        yield batch["receptor_id"].combine_chunks(), np.stack(columns, axis=1)
 
 
 def _places(receptor_ids: pa.ChunkedArray, known: pa.ChunkedArray, path: str | Path) -> pa.ChunkedArray:

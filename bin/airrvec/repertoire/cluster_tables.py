@@ -11,7 +11,7 @@ from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI, receptor_names
 from airrvec.core.progress import step
 from airrvec.repertoire import clustering
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id
-from airrvec.repertoire.motifs import common_genes, consensus, residue_frequencies
+from airrvec.repertoire.motifs import common_genes, commonest, consensus, residue_frequencies
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.stats.significance import benjamini_hochberg
 from airrvec.synthetic import generation
@@ -158,27 +158,32 @@ class Clustered:
         return clustering.members(self.label)
 
 
-def member_parts(repertoires: Repertoires, groups: list[Clustered]) -> Iterator[pa.Table]:
+def member_parts(
+    repertoires: Repertoires, groups: list[Clustered], cluster_ids: pa.ChunkedArray
+) -> Iterator[pa.Table]:
     """
     Yield `airrvec.core.schema.CLUSTER_MEMBERS` in parts, one row per receptor of the run.
 
     Receptors that differ only in alleles are in one cluster and count as one neighbour.
+
+    Parameters
+    ----------
+    cluster_ids : pyarrow.ChunkedArray
+        Names of the clusters of all groups, in the order of `clusters_table`.
     """
-    n = len(repertoires.receptors)
-    cluster, names = np.full(n, -1), []
-    compared, neighbours, expected = np.zeros(n, bool), np.zeros(n, np.int32), np.zeros(n)
-    ids = tables.contiguous(repertoires.receptors["clonotype_id"])  # `take` of chunks is slow
+    n, n_clusters = len(repertoires.receptors), 0
+    cluster, compared = np.full(n, -1), np.zeros(n, bool)
+    neighbours, expected = np.zeros(n, np.int32), np.zeros(n)
     for clustered in groups:
+        label = clustered.label
+        cluster[clustered.rows] = np.where(label >= 0, label + n_clusters, -1)
+        n_clusters += label.max(initial=-1) + 1
         compared[clustered.rows] = True
         neighbours[clustered.rows] = clustered.neighbourhood.degrees
         expected[clustered.rows] = clustered.neighbourhood.expected
-        for places in clustered.members:
-            rows = clustered.rows[places]
-            cluster[rows] = len(names)
-            names.append(cluster_id(ids.take(pa.array(rows)).to_pylist()))
-    cluster_ids, first = pa.array(names, pa.string()), 0
+    first = 0
     with step("table of members"):
-        for receptors in repertoires.read_all():
+        for receptors in tables.read_batches(repertoires.path, tables.BATCH):
             rows = repertoires.clonotype[first : first + len(receptors)]
             missing = ~compared[rows]
             columns = {
@@ -258,10 +263,6 @@ def clusters_table(
     )
 
 
-def _ids(repertoires: Repertoires) -> np.ndarray:
-    return repertoires.receptors["clonotype_id"].to_numpy()
-
-
 def _abundances(repertoires: Repertoires, clustered: Clustered) -> list[dict]:
     """Return the cells, their unit, the samples and the donors of each cluster."""
     counts = repertoires.counts
@@ -275,8 +276,7 @@ def _abundances(repertoires: Repertoires, clustered: Clustered) -> list[dict]:
 
 def _innate(kinds: pd.Series) -> dict:
     """Return the most frequent kind of innate-like receptor, and the share of members that are of any."""
-    numbers = kinds.value_counts()
-    top = min(numbers.index[numbers == numbers.iloc[0]]) if len(numbers) else None
+    top, _ = commonest(kinds.dropna())
     return {"innate_like": top, "innate_share": float(kinds.notna().mean())}
 
 

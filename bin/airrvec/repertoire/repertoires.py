@@ -1,6 +1,5 @@
 """Clonotypes of the clones of a run, their vectors, and their abundance in each sample."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -109,11 +108,6 @@ class Repertoires:
     def read_receptors(self, rows: np.ndarray) -> pa.Table:
         """Return all columns of some of the ``receptors``, in the order of these rows."""
         return vectors.read_receptor_rows(self.path, self.receptors["receptor_id"].take(pa.array(rows)))
-
-    def read_all(self) -> Iterator[pa.Table]:
-        """Yield all receptors of the run with all columns, batch by batch in their order."""
-        for path in tables.files(self.path):
-            yield from tables.read_batches(path, tables.BATCH)
 
     def vectors(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of some of the ``receptors``, ndarray of float32, shape (n rows, d)."""
