@@ -274,7 +274,9 @@ class SampleCalls:
             parts = [annotator.without_calls(0, annotator.NOT_CALIBRATED)]
         fields = ("receptor_id", "species", "innate_like", *schema.RECEPTOR_FIELDS)
         about = {name: contiguous(receptors[name]).to_pandas() for name in fields}
-        return pd.concat(parts).sort_index().assign(**about, chains=chain_classes(receptors))
+        # Not of one part: pandas compares all values of empty columns with nothing.
+        calls = pd.concat(parts) if len(parts) > 1 else parts[0]
+        return calls.sort_index().assign(**about, chains=chain_classes(receptors))
 
 
 def _restricted(group_annotator, donor: hla.Alleles) -> tuple[np.ndarray, dict]:

@@ -13,12 +13,13 @@ from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
 from airrvec.core.terminal import print_warning
 from airrvec.model.cpu.kernels import WIDTH, copy_strip, pack_weights
-from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
+from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, multiply_block
 
 import numba
 import numpy as np
 
 NO_REFERENCE = np.float32(1e30)  # product of a place without a reference; no infinity, for fast arithmetic
+GATHERED = 32  # references that are measured at once
 LOWER = np.int64(0xFFFFFFFF)  # bits of a key that hold the place
 NOTHING = np.int64(0x7F800000FFFFFFFF)  # key of an infinite distance, to row -1
 
@@ -58,15 +59,13 @@ def collect(queries, references, start, stop, limits, n_kept, keys, counts):
                 row = group * ROWS + i
                 for first in range(0, WIDTH, LANES):
                     below = at_most(load(products, i, first), limits[row])
-                    lane = first
                     while below:
-                        if below & 1:
-                            keys[row, counts[row]] = _key(bits[i, lane], column + lane)
-                            counts[row] += 1
-                            if counts[row] == keys.shape[1]:
-                                counts[row], limits[row] = _drop(keys[row], n_kept)
-                        below >>= 1
-                        lane += 1
+                        lane = first + lowest_bit(below)
+                        below &= below - 1
+                        keys[row, counts[row]] = _key(bits[i, lane], column + lane)
+                        counts[row] += 1
+                        if counts[row] == keys.shape[1]:
+                            counts[row], limits[row] = _drop(keys[row], n_kept)
 
 
 @_compiled
@@ -86,14 +85,21 @@ def measure(queries, references, rows, n_kept, keys, counts):
     """
     distance = np.empty(1, np.float32)
     bits = distance.view(np.int32)
+    # Copied first, because few loads at once wait for memory while distances are computed.
+    gathered = np.empty((GATHERED, references.shape[1]), np.float32)
     for query in range(len(keys)):
         if counts[query] > n_kept:
             select(keys[query, : counts[query]], n_kept)
             counts[query] = n_kept
-        for at in range(counts[query]):
-            place = keys[query, at] & LOWER
-            distance[0] = np.sqrt(squared_distance(queries[query], references[place]))
-            keys[query, at] = _key(bits[0], rows[place])
+        for first in range(0, counts[query], GATHERED):
+            last = min(first + GATHERED, counts[query])
+            for at in range(first, last):
+                place = keys[query, at] & LOWER
+                for dimension in range(references.shape[1]):
+                    gathered[at - first, dimension] = references[place, dimension]
+            for at in range(first, last):
+                distance[0] = np.sqrt(squared_distance(queries[query], gathered[at - first]))
+                keys[query, at] = _key(bits[0], rows[keys[query, at] & LOWER])
 
 
 @_compiled
@@ -461,14 +467,11 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
     else:
         order = np.arange(len(queries))
     n_kept = k + MARGIN
-    room = n_kept + max(n_kept, 64)
 
     def search(block: slice) -> tuple[np.ndarray, np.ndarray]:
         vectors = queries[order[block]]
         in_order = packed(vectors)
-        limits = np.full(len(vectors), NO_REFERENCE / 2, np.float32)
-        keys = np.full((len(vectors), room), NOTHING)
-        counts = np.zeros(len(vectors), np.int64)
+        limits, keys, counts = no_references(len(vectors), n_kept)
         for cell in np.unique(probed[order[block]]) if several_cells else [0]:
             start, stop = index.starts[cell], index.starts[cell + 1]
             collect(in_order, index.columns, start, stop, limits, n_kept, keys, counts)
@@ -480,6 +483,13 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
     for block, part in zip(parts, in_threads(search, parts, threads), strict=True):
         distances[order[block]], rows[order[block]] = part
     return distances, rows
+
+
+def no_references(n: int, n_kept: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return limits, keys and counts, as of `collect`, of ``n`` queries that were compared with nothing."""
+    room = n_kept + max(2 * n_kept, 64)
+    limits = np.full(n, NO_REFERENCE / 2, np.float32)
+    return limits, np.full((n, room), NOTHING), np.zeros(n, np.int64)
 
 
 def packed(queries: np.ndarray) -> np.ndarray:

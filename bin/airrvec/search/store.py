@@ -292,9 +292,7 @@ def nearest(
     lock = Lock()
 
     def search(vectors, packed, query_rows, index, start, stop) -> None:
-        room = n_kept + max(n_kept, 64)
-        limits = np.full(len(vectors), neighbours.NO_REFERENCE / 2, np.float32)
-        keys, counts = np.full((len(vectors), room), neighbours.NOTHING), np.zeros(len(vectors), np.int64)
+        limits, keys, counts = neighbours.no_references(len(vectors), n_kept)
         neighbours.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
         neighbours.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
         with lock:
