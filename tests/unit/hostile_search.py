@@ -13,7 +13,7 @@ from pathlib import Path
 
 from airrvec.core.errors import InputError
 from airrvec.repertoire import layout
-from airrvec.search import neighbours, radius_search, store
+from airrvec.search import neighbours, radius_search, store, whole_distances
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -119,10 +119,10 @@ def refuse_all() -> None:
     refused(radius_search.within, one, one * 1e20, 1.0, error=InputError)
     refused(neighbours.nearest, one, one.astype(float) * 1e300, 1, error=InputError)
     counts = np.array([[3, 1, 2]])
-    refused(neighbours.nearest_of_distances, counts, 4)
-    refused(neighbours.nearest_of_distances, counts, -1)
-    refused(neighbours.nearest_of_distances, -counts, 2)
-    assert neighbours.nearest_of_distances(counts, 3)[1].tolist() == [[1, 2, 0]]
+    refused(whole_distances.nearest_of_distances, counts, 4)
+    refused(whole_distances.nearest_of_distances, counts, -1)
+    refused(whole_distances.nearest_of_distances, -counts, 2)
+    assert whole_distances.nearest_of_distances(counts, 3)[1].tolist() == [[1, 2, 0]]
 
 
 if __name__ == "__main__":

@@ -97,8 +97,20 @@ def test_tcrdist_is_the_same_in_blocks(dash, monkeypatch):
     encoder, rows = encoders.load("tcrdist"), np.array([40, 3, 3, 200])
     whole = encoder.distances(dash, dash)
     monkeypatch.setattr("airrvec.encoders.tcrdist.BLOCK", 37)
+    monkeypatch.setattr("airrvec.encoders.tcrdist.MOST_QUERIES", 53)
     np.testing.assert_array_equal(encoder.distances(dash, dash), whole)
     np.testing.assert_array_equal(encoder.distance_rows(dash)(rows), whole[rows])
+
+
+@pytest.mark.parametrize("k", [1, 20, 10**6])
+def test_the_nearest_by_tcrdist_are_those_of_its_distances(dash, monkeypatch, k):
+    encoder, queries = encoders.load("tcrdist"), dash.slice(5, 90)
+    whole = encoder.distances(queries, dash)
+    order = np.argsort(whole, axis=1, kind="stable")[:, :k]
+    monkeypatch.setattr("airrvec.encoders.tcrdist.MOST_QUERIES", 37)
+    distances, rows = encoder.nearest_to(dash, k)(queries)
+    np.testing.assert_array_equal(rows, order)
+    np.testing.assert_array_equal(distances, np.take_along_axis(whole, order, axis=1))
 
 
 def test_a_v_gene_without_loops_cannot_be_measured_by_tcrdist(dash):

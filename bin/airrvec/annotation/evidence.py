@@ -491,23 +491,24 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
         return shares
     against = reference.take(known)
     contrast = on_chains(sources.contrast.take(pa.array(contrast_rows)), sources.chains)
-    distances_to_known, distances_to_contrast = map(Tcrdist().distances_to, (against.receptors, contrast))
+    nearest, nearest_contrast = (
+        Tcrdist().nearest_to(table, N_NEIGHBOURS) for table in (against.receptors, contrast)
+    )
     for start in range(0, len(queries), QUERIES):
         block = queries[start : start + QUERIES]
         query_receptors = receptors.take(pa.array(block))
-        distances, rows = _nearest(distances_to_known(query_receptors))
-        to_contrast, _ = _nearest(distances_to_contrast(query_receptors))
+        distances, rows = nearest(query_receptors)
+        to_contrast, _ = nearest_contrast(query_receptors)
         candidates = score_neighbours(
-            distances, rows, to_contrast, against, min_references=0, kernel=sources.kernel
+            distances.astype(np.float32),
+            rows,
+            to_contrast.astype(np.float32),
+            against,
+            min_references=0,
+            kernel=sources.kernel,
         )
         shares[block] = _dense(candidates, sources.candidates)
     return shares
-
-
-def _nearest(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `search.N_NEIGHBOURS` least distances of each row, and their columns."""
-    least, columns = neighbours.nearest_of_distances(distances, min(N_NEIGHBOURS, distances.shape[1]))
-    return least.astype(np.float32), columns
 
 
 def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.ndarray) -> np.ndarray:

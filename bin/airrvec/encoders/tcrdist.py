@@ -16,6 +16,7 @@ from airrvec.core.runtime import in_threads
 from airrvec.encoders import NotMeasurable, present_loci
 from airrvec.encoders.tcrdist_loops import loops_of
 from airrvec.model.tokens import AMINO_ACIDS
+from airrvec.search.whole_distances import nearest_of_distances
 
 import numba
 import numpy as np
@@ -26,8 +27,9 @@ GAP_PENALTY = 4
 N_TRIM, C_TRIM = 3, 2
 # References per block; the cost table takes about 300 bytes per reference.
 BLOCK = 4096
-# Queries that a thread takes at once.
-PART = 256
+# Queries that a thread takes at once: as many as have so many distances, which stay in the cache.
+MOST_QUERIES, LEAST_QUERIES = 256, 16
+DISTANCES = 2**21
 
 # min(4, 4 - BLOSUM62) is 4 for all pairs of amino acids except these.
 _CLOSE_PAIRS = {
@@ -91,19 +93,37 @@ class Tcrdist:
             If a field is missing for some receptors, the tables of tcrdist3 lack a V gene, or there are
             several species.
         """
-        return self.distances_to(references)(queries)
+        loci = self.loci or _loci(queries, references)
+        known = [_References(_chains(references, locus)) for locus in loci]
+        return _distances([_chains(queries, locus) for locus in loci], known)
 
-    def distances_to(self, references: pa.Table) -> Callable[[pa.Table], np.ndarray]:
-        """Return the function of queries in `distances`; the references are encoded and tabulated once."""
+    def nearest_to(self, references: pa.Table, k: int) -> Callable[[pa.Table], tuple[np.ndarray, np.ndarray]]:
+        """
+        Return the function of queries that finds the k nearest references; these are encoded once.
+
+        It returns distances, ndarray of int16, and rows of the references, ndarray of int64, of shape
+        (n_queries, k or the number of references), as `airrvec.search.whole_distances.nearest_of_distances`.
+        Distances to all references are in memory for few queries at once.
+        """
         known: dict[tuple[str, ...], list[_References]] = {}
 
-        def distances(queries: pa.Table) -> np.ndarray:
+        def nearest(queries: pa.Table) -> tuple[np.ndarray, np.ndarray]:
             loci = tuple(self.loci or _loci(queries, references))
             if loci not in known:
                 known[loci] = [_References(_chains(references, locus)) for locus in loci]
-            return _distances([_chains(queries, locus) for locus in loci], known[loci])
+            add = _adder([_chains(queries, locus) for locus in loci], known[loci])
+            shape = len(queries), min(k, len(references))
+            distances, rows = np.empty(shape, np.int16), np.empty(shape, np.int64)
 
-        return distances
+            def find_part(part: slice) -> None:
+                total = np.zeros((len(distances[part]), len(references)), np.int16)
+                add(part, total)
+                distances[part], rows[part] = nearest_of_distances(total, shape[1])
+
+            _in_parts(find_part, len(queries), len(references))
+            return distances, rows
+
+        return nearest
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
         """See `airrvec.encoders.distance_rows`; receptors are encoded once."""
@@ -170,112 +190,116 @@ def _encoded(sequences: np.ndarray) -> np.ndarray:
     return _CODES[sequences.view(np.uint8).reshape(len(sequences), -1)]
 
 
-@dataclass(frozen=True)
-class _Block:
+class _References:
     """
-    Costs of the residues of some references with one chain, those with CDR3s of equal length together.
+    One chain of references, and the costs of the residues of their CDR3s.
 
     Attributes
     ----------
-    rows : slice
-        Rows of the references.
-    costs : ndarray of uint8 or uint16, shape (n_costs,)
-        One array (residue, position, reference) per length, concatenated.
-    lengths, counts : ndarray of int64, shape (n_lengths,)
-        Lengths, ascending, and how many references have them.
+    chains : _Chains
+    order : ndarray of int64, shape (n,)
+        References in the order of the lengths of their CDR3s.
     ranks : ndarray of uint32, shape (n,)
-        Place of each reference in the order of lengths. Unsigned: numba need not check for negative indices.
+        Place of each reference in this order. Unsigned: numba need not check for negative indices.
     """
-
-    rows: slice
-    costs: np.ndarray
-    lengths: np.ndarray
-    counts: np.ndarray
-    ranks: np.ndarray
-
-
-class _References:
-    """One chain of references, and the tables of their costs by the type of the sums."""
 
     def __init__(self, chains: _Chains):
         self.chains = chains
-        self._blocks: dict[type, list[_Block]] = {}
+        self.order = np.argsort(chains.lengths, kind="stable")
+        self.ranks = np.argsort(self.order).astype(np.uint32)
+        self._costs: dict[type, list[np.ndarray]] = {}
 
-    def blocks(self, longest_query: int) -> list[_Block]:
-        """Return the tables of `BLOCK` references each, for queries of at most so many residues."""
+    def costs(self, longest_query: int) -> list[np.ndarray]:
+        """
+        Return the costs of each residue at each position, for queries of at most so many residues.
+
+        Returns
+        -------
+        list of ndarray of uint8 or uint16, shape (n_residues, length, n_references)
+            Of at most `BLOCK` references with CDR3s of equal length, in their order.
+        """
         # Distances of CDR3s of up to 63 residues fit into one byte, which is twice as fast.
         longest = max(self.chains.lengths.max(initial=0), longest_query)
         kind = np.uint8 if longest < 64 else np.uint16
-        if kind not in self._blocks:
-            starts = range(0, len(self.chains.gene), BLOCK)
-            self._blocks[kind] = [_block(self.chains, slice(start, start + BLOCK), kind) for start in starts]
-        return self._blocks[kind]
-
-
-def _block(chains: _Chains, rows: slice, kind: type) -> _Block:
-    junctions, lengths_of_rows = chains.junctions[rows], chains.lengths[rows]
-    order = np.argsort(lengths_of_rows, kind="stable")
-    lengths, counts = np.unique(lengths_of_rows, return_counts=True)
-    starts = np.cumsum(counts) - counts
-    residue_costs = _COSTS.astype(kind)
-    costs = [
-        residue_costs[:, junctions[order[start : start + count], :length].T].ravel()
-        for length, start, count in zip(lengths, starts, counts, strict=True)
-    ]
-    return _Block(rows, np.concatenate(costs), lengths, counts, np.argsort(order).astype(np.uint32))
+        if kind not in self._costs:
+            residue_costs = _COSTS.astype(kind)
+            lengths = self.chains.lengths[self.order]
+            blocks = [
+                block[start : start + BLOCK]
+                for block in np.split(self.order, np.flatnonzero(np.diff(lengths)) + 1)
+                for start in range(0, len(block), BLOCK)
+            ]
+            residues = (self.chains.junctions[block, : self.chains.lengths[block[0]]].T for block in blocks)
+            self._costs[kind] = [residue_costs.take(part, axis=1) for part in residues]
+        return self._costs[kind]
 
 
 def _distances(queries: list[_Chains], references: list[_References]) -> np.ndarray:
-    total = np.zeros((len(queries[0].gene), len(references[0].chains.gene)), np.int16)
-    for query_chains, known in zip(queries, references, strict=True):
-        for block in known.blocks(query_chains.lengths.max(initial=0)):
-            _add(total[:, block.rows], query_chains, known.chains, block)
+    total = np.zeros((len(queries[0].gene), len(references[0].ranks)), np.int16)
+    add = _adder(queries, references)
+    _in_parts(lambda part: add(part, total[part]), *total.shape)
     return total
 
 
-def _add(total: np.ndarray, queries: _Chains, references: _Chains, block: _Block) -> None:
-    """Add the distances of one chain to ``total``, (n_queries, n_references of the block)."""
-    gene_distances = _COSTS[queries.loops[:, None], references.loops[None]].sum(-1, dtype=np.int16)
-    loop_distances = gene_distances[:, references.gene[block.rows]]
-    tabulated = block.costs, block.lengths, block.counts, block.ranks
-
-    def add_part(part: slice) -> None:
-        rows = total[part], loop_distances, queries.gene[part], queries.junctions[part], queries.lengths[part]
-        _add_rows(*rows, *tabulated)
-
-    # numba's own threads would double the time that it takes to compile the loop
-    parts = [slice(start, start + PART) for start in range(0, len(total), PART)]
-    for _ in in_threads(add_part, parts, numba.get_num_threads()):
+def _in_parts(function: Callable[[slice], None], n: int, n_references: int) -> None:
+    """Call a function with some of n queries at once, in threads."""
+    size = min(max(DISTANCES // max(n_references, 1), LEAST_QUERIES), MOST_QUERIES)
+    parts = [slice(start, start + size) for start in range(0, n, size)]
+    # numba's own threads would double the time that it takes to compile the loops
+    for _ in in_threads(function, parts, numba.get_num_threads()):
         pass
 
 
-@numba.njit(nogil=True, cache=True)
-def _add_rows(total, gene_distances, genes, queries, query_lengths, costs, lengths, counts, ranks):
-    """
-    Add the distances of loops and CDR3s.
+def _adder(queries: list[_Chains], references: list[_References]) -> Callable[[slice, np.ndarray], None]:
+    """Return the function that adds the distances of a part of the queries to (n_part, n_references)."""
+    chains = []
+    for query_chains, known in zip(queries, references, strict=True):
+        loops = query_chains.loops[:, None], known.chains.loops[None]
+        # Taken, because an index of columns would leave the numbers of a row apart in memory.
+        loop_distances = _COSTS[loops].sum(-1, dtype=np.int16).take(known.chains.gene, axis=1)
+        costs = known.costs(query_chains.lengths.max(initial=0))
+        chains.append((query_chains, loop_distances, costs, known.ranks))
 
-    References are sorted by CDR3 length: ``counts[g]`` of them have ``lengths[g]`` residues, and row j of the
-    table has rank ``ranks[j]``. ``costs`` concatenates one array (residue, position, reference) per length.
-    ``gene_distances``: (gene of a query, reference).
+    def add(part: slice, total: np.ndarray) -> None:
+        for query_chains, loop_distances, costs, ranks in chains:
+            rows, first = query_chains.take(part), 0
+            cdr3_distances = np.empty(total.shape, costs[0].dtype if costs else np.uint8)
+            for block in costs:
+                columns = slice(first, first + block.shape[-1])
+                _to_one_length(rows.junctions, rows.lengths, block, cdr3_distances[:, columns])
+                first = columns.stop
+            _add_rows(total, loop_distances, rows.gene, cdr3_distances, ranks)
+
+    return add
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_rows(total, loop_distances, genes, cdr3_distances, ranks):
+    """
+    Add the distances of loops and CDR3s to ``total``, (n_queries, n_references).
+
+    ``loop_distances``: (gene of a query, reference). ``cdr3_distances``: (query, rank of a reference).
     """
     for i in range(len(total)):
-        smallest = np.empty(len(ranks), costs.dtype)
-        sums = np.empty(len(ranks), costs.dtype)
-        offset = first = 0
-        for g in range(len(lengths)):
-            size = (_GAP + 1) * lengths[g] * counts[g]
-            length_costs = costs[offset : offset + size].reshape((_GAP + 1, lengths[g], counts[g]))
-            part = slice(first, first + counts[g])
-            _to_one_length(queries[i], query_lengths[i], length_costs, sums[part], smallest[part])
-            offset += size
-            first += counts[g]
-        row, loop_distances = total[i], gene_distances[genes[i]]
+        row, of_loops, of_cdr3 = total[i], loop_distances[genes[i]], cdr3_distances[i]
         for j in range(len(ranks)):
-            row[j] += loop_distances[j] + CDR3_WEIGHT * smallest[ranks[j]]
+            row[j] += of_loops[j] + CDR3_WEIGHT * of_cdr3[ranks[j]]
 
 
 @numba.njit(nogil=True, cache=True)
-def _to_one_length(query, length, costs, sums, smallest):
+def _to_one_length(queries, lengths, costs, distances):
+    """
+    Write the ``distances``, (n_queries, n), of CDR3s to n CDR3s of equal length.
+
+    ``costs``: (residue, position, n).
+    """
+    sums = np.empty(costs.shape[2], costs.dtype)
+    for i in range(len(queries)):
+        _of_one_query(queries[i], lengths[i], costs, sums, distances[i])
+
+
+@numba.njit(nogil=True, cache=True)
+def _of_one_query(query, length, costs, sums, smallest):
     """
     Write into ``smallest``, (n,), the distances of one CDR3 to n CDR3s of equal length.
 
