@@ -281,9 +281,9 @@ def _add_rows(total, loop_distances, genes, cdr3_distances, ranks):
     ``loop_distances``: (gene of a query, reference). ``cdr3_distances``: (query, rank of a reference).
     """
     for i in range(len(total)):
-        row, of_loops, of_cdr3 = total[i], loop_distances[genes[i]], cdr3_distances[i]
+        row, loop_row, cdr3_row = total[i], loop_distances[genes[i]], cdr3_distances[i]
         for j in range(len(ranks)):
-            row[j] += of_loops[j] + CDR3_WEIGHT * of_cdr3[ranks[j]]
+            row[j] += loop_row[j] + CDR3_WEIGHT * cdr3_row[ranks[j]]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -295,11 +295,11 @@ def _to_one_length(queries, lengths, costs, distances):
     """
     sums = np.empty(costs.shape[2], costs.dtype)
     for i in range(len(queries)):
-        _of_one_query(queries[i], lengths[i], costs, sums, distances[i])
+        _query_distances(queries[i], lengths[i], costs, sums, distances[i])
 
 
 @numba.njit(nogil=True, cache=True)
-def _of_one_query(query, length, costs, sums, smallest):
+def _query_distances(query, length, costs, sums, smallest):
     """
     Write into ``smallest``, (n,), the distances of one CDR3 to n CDR3s of equal length.
 

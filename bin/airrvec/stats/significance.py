@@ -54,7 +54,20 @@ def bandwidth(vectors: np.ndarray, rng: np.random.Generator) -> float:
 
 def gaussian(first: np.ndarray, second: np.ndarray, width: float) -> np.ndarray:
     """Return exp(−|x − y|² / 2 width²) of all pairs, shape (n, m)."""
-    return np.exp(scipy.spatial.distance.cdist(first, second, "sqeuclidean") / (-2 * width**2))
+    return _kernel(*(_scaled(vectors / width) for vectors in (first, second)))
+
+
+def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return vectors, and minus half of their squared lengths."""
+    return vectors, -0.5 * np.einsum("ij,ij->i", vectors, vectors)
+
+
+def _kernel(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return exp(x · y − |x|² / 2 − |y|² / 2) of all pairs of `_scaled` vectors."""
+    exponents = first[0] @ second[0].T
+    exponents += first[1][:, None]
+    exponents += second[1]
+    return np.exp(exponents, out=exponents)
 
 
 def mean_kernels(
@@ -73,14 +86,10 @@ def mean_kernels(
     weights : list of ndarray, each of shape (n,), optional
         Weights of the vectors, which sum to 1 in each sample; equal ones if not given.
     """
-    scaled = [(vectors / width).astype(np.float32) for vectors in samples]
-    halves = [-0.5 * np.einsum("ij,ij->i", vectors, vectors) for vectors in scaled]
+    scaled = [_scaled((vectors / width).astype(np.float32)) for vectors in samples]
     means = np.zeros((len(samples),) * 2)
     for i, j in combinations_with_replacement(range(len(samples)), 2):
-        exponents = scaled[i] @ scaled[j].T
-        exponents += halves[i][:, None]
-        exponents += halves[j]
-        kernel = np.exp(exponents, out=exponents)
+        kernel = _kernel(scaled[i], scaled[j])
         mean = weights[i] @ kernel @ weights[j] if weights else kernel.mean(dtype=np.float64)
         means[i, j] = means[j, i] = mean
     return means
@@ -96,8 +105,8 @@ def mmd(kernel: np.ndarray, in_first: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    kernel : ndarray, shape (n, n)
-        Kernel of all pairs of vectors.
+    kernel : ndarray of float64, shape (n, n)
+        Kernel of all pairs of vectors, symmetric.
     in_first : ndarray of bool, shape (n, n_divisions)
         Whether a vector is in the first sample; the same number in every division, from 2 to n − 2.
 
@@ -105,13 +114,16 @@ def mmd(kernel: np.ndarray, in_first: np.ndarray) -> np.ndarray:
     -------
     ndarray, shape (n_divisions,)
     """
-    kernel = kernel - np.diag(np.diag(kernel))
-    chosen = in_first.astype(kernel.dtype)
+    chosen = in_first.astype(np.float64, order="F")
     n = chosen[:, 0].sum()
     m = len(kernel) - n
-    within_first = ((kernel @ chosen) * chosen).sum(axis=0)
-    between = kernel.sum(axis=0) @ chosen - within_first
-    within_second = kernel.sum() - within_first - 2 * between
+    # The kernel is symmetric: sums over its lower triangle, without the diagonal, are half of those.
+    lower = np.tril(kernel, -1)
+    products = scipy.linalg.blas.dtrmm(1.0, lower.T, chosen, lower=0, trans_a=1)
+    within_first = 2 * np.einsum("ij,ij->j", products, chosen)
+    sums = lower.sum(axis=0) + lower.sum(axis=1)
+    between = sums @ chosen - within_first
+    within_second = sums.sum() - within_first - 2 * between
     return within_first / (n * (n - 1)) + within_second / (m * (m - 1)) - 2 * between / (n * m)
 
 
@@ -129,10 +141,10 @@ def divisions(n: int, n_first: int, n_permutations: int, rng: np.random.Generato
         for column, rows in enumerate(combinations(range(n), n_first)):
             chosen[list(rows), column] = True
         return chosen
-    chosen = np.zeros((n, n_permutations + 1), bool)
-    chosen[:n_first] = True
-    chosen[:, 1:] = rng.permuted(chosen[:, 1:], axis=0)
-    return chosen
+    chosen = np.zeros((n_permutations + 1, n), bool)
+    chosen[:, :n_first] = True
+    rng.permuted(chosen[1:], axis=1, out=chosen[1:])
+    return chosen.T
 
 
 def permutation_p(values: np.ndarray) -> float:
