@@ -117,11 +117,10 @@ def mmd(kernel: np.ndarray, in_first: np.ndarray) -> np.ndarray:
     chosen = in_first.astype(np.float64, order="F")
     n = chosen[:, 0].sum()
     m = len(kernel) - n
-    # The kernel is symmetric: sums over its lower triangle, without the diagonal, are half of those.
-    lower = np.tril(kernel, -1)
-    products = scipy.linalg.blas.dtrmm(1.0, lower.T, chosen, lower=0, trans_a=1)
-    within_first = 2 * np.einsum("ij,ij->j", products, chosen)
-    sums = lower.sum(axis=0) + lower.sum(axis=1)
+    # The kernel is symmetric: products with a triangle, whose diagonal is taken as 1, are half of those.
+    products = scipy.linalg.blas.dtrmm(1.0, kernel.T, chosen, diag=1)
+    within_first = 2 * (np.einsum("ij,ij->j", products, chosen) - n)
+    sums = kernel.sum(axis=0) - np.diag(kernel)
     between = sums @ chosen - within_first
     within_second = sums.sum() - within_first - 2 * between
     return within_first / (n * (n - 1)) + within_second / (m * (m - 1)) - 2 * between / (n * m)
