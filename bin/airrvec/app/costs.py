@@ -53,7 +53,7 @@ COSTS: dict[str, Cost] = {
     "CALIBRATE_ANNOTATION": Cost(1.5, {"calibrated receptors": 1_050}),
     "ANNOTATE_RECEPTORS": Cost(1.5, {"cells of samples": 2_900, "references of all tasks": 4_400}),
     "EMBED_BACKGROUND": Cost(1.5, {"classes of chains": 0.5, "receptors": 60_000, "paired receptors": 7_300}),
-    "COMPARE_SAMPLES": Cost(2.5, {"pairs of samples": 4, "receptors": 70_000}),
+    "COMPARE_SAMPLES": Cost(2.5, {"pairs of samples": 8, "receptors": 70_000}),
     "CLUSTER_RECEPTORS": Cost(4.5, {"receptors": 16_500}),
     "ASSOCIATE_HLA": Cost(1.4),
     "DESCRIBE_CLONES": Cost(0.8, {"cells": 130_000, "references": 20_000}),
