@@ -36,7 +36,7 @@ def main() -> None:
     from airrvec.search import neighbours, radius_search
 
     few = receptors()
-    Tcrdist().nearest_to(few, 2)(few)  # in the order of a run
+    Tcrdist().nearest(few, few, 2)  # in the order of a run
     Sceptr("sceptr").embed(few)
     vectors = np.random.default_rng(0).normal(size=(N, 64)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 @given(
     st.data(),
-    st.integers(0, 20),
+    st.integers(0, 150),
     st.integers(1, 40) | st.integers(1, 3).map(lambda n: n * whole_distances.STRETCH - 1),
     st.sampled_from([3, 600]),
 )

@@ -108,7 +108,7 @@ def test_the_nearest_by_tcrdist_are_those_of_its_distances(dash, monkeypatch, k)
     whole = encoder.distances(queries, dash)
     order = np.argsort(whole, axis=1, kind="stable")[:, :k]
     monkeypatch.setattr("airrvec.encoders.tcrdist.MOST_QUERIES", 37)
-    distances, rows = encoder.nearest_to(dash, k)(queries)
+    distances, rows = encoder.nearest(queries, dash, k)
     np.testing.assert_array_equal(rows, order)
     np.testing.assert_array_equal(distances, np.take_along_axis(whole, order, axis=1))
 

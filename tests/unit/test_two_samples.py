@@ -42,6 +42,7 @@ def test_kernels_are_those_of_scikit_learn():
 def test_mmd_is_that_of_a_double_loop():
     vectors = RNG.normal(size=(12, 3))
     kernel = significance.gaussian(vectors, vectors, 1.5)
+    assert kernel[2, 5] == pytest.approx(np.exp(-((vectors[2] - vectors[5]) ** 2).sum() / (2 * 1.5**2)))
     divisions = significance.divisions(12, 5, 30, RNG)
     found = significance.mmd(kernel, divisions)
     assert found == pytest.approx([plain_mmd(kernel, column) for column in divisions.T])

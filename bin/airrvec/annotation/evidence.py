@@ -342,7 +342,6 @@ class Sources:
 N_EPITOPES = 5  # epitopes of a receptor that are rescored
 LOWEST = -40.0  # lower shares say no more
 GENE_WEIGHT = 20.0  # pseudocount, in receptors, of the background's gene frequencies
-QUERIES = 2048  # queries whose TCRdist to all references is in memory at once
 
 # Names of the evidence by chain class, in the order of the columns of `Evidence.measures`.
 NAMES = {
@@ -491,23 +490,13 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
         return shares
     against = reference.take(known)
     contrast = on_chains(sources.contrast.take(pa.array(contrast_rows)), sources.chains)
-    nearest, nearest_contrast = (
-        Tcrdist().nearest_to(table, N_NEIGHBOURS) for table in (against.receptors, contrast)
+    measured = receptors.take(pa.array(queries))
+    distances, rows = Tcrdist().nearest(measured, against.receptors, N_NEIGHBOURS)
+    to_contrast, _ = Tcrdist().nearest(measured, contrast, N_NEIGHBOURS)
+    candidates = score_neighbours(
+        distances, rows, to_contrast, against, min_references=0, kernel=sources.kernel
     )
-    for start in range(0, len(queries), QUERIES):
-        block = queries[start : start + QUERIES]
-        query_receptors = receptors.take(pa.array(block))
-        distances, rows = nearest(query_receptors)
-        to_contrast, _ = nearest_contrast(query_receptors)
-        candidates = score_neighbours(
-            distances.astype(np.float32),
-            rows,
-            to_contrast.astype(np.float32),
-            against,
-            min_references=0,
-            kernel=sources.kernel,
-        )
-        shares[block] = _dense(candidates, sources.candidates)
+    shares[queries] = _dense(candidates, sources.candidates)
     return shares
 
 

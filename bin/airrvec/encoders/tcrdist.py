@@ -8,7 +8,7 @@ The cost of each residue at each CDR3 position of the references is tabulated on
 with CDR3s of equal length. The distances of a query to all references are sums of rows of this table.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from airrvec.core import schema
@@ -93,42 +93,52 @@ class Tcrdist:
             If a field is missing for some receptors, the tables of tcrdist3 lack a V gene, or there are
             several species.
         """
-        loci = self.loci or _loci(queries, references)
-        known = [_References(_chains(references, locus)) for locus in loci]
-        return _distances([_chains(queries, locus) for locus in loci], known)
+        return _distances(*self._sides(queries, references))
 
-    def nearest_to(self, references: pa.Table, k: int) -> Callable[[pa.Table], tuple[np.ndarray, np.ndarray]]:
+    def nearest(self, queries: pa.Table, references: pa.Table, k: int) -> tuple[np.ndarray, np.ndarray]:
         """
-        Return the function of queries that finds the k nearest references; these are encoded once.
+        Return the k nearest references of each query, of all if there are fewer.
 
-        It returns distances, ndarray of int16, and rows of the references, ndarray of int64, of shape
-        (n_queries, k or the number of references), as `airrvec.search.whole_distances.nearest_of_distances`.
         Distances to all references are in memory for few queries at once.
+
+        Parameters
+        ----------
+        queries, references : pyarrow.Table
+            As for `distances`.
+
+        Returns
+        -------
+        distances : ndarray of float32, shape (n_queries, k)
+            Ascending.
+        rows : ndarray of int64, shape (n_queries, k)
+            Rows of the references; at equal distances the lower one is first.
+
+        Raises
+        ------
+        NotMeasurable
+            As for `distances`.
         """
-        known: dict[tuple[str, ...], list[_References]] = {}
+        add = _adder(*self._sides(queries, references))
+        shape = len(queries), min(k, len(references))
+        distances, rows = np.empty(shape, np.float32), np.empty(shape, np.int64)
 
-        def nearest(queries: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-            loci = tuple(self.loci or _loci(queries, references))
-            if loci not in known:
-                known[loci] = [_References(_chains(references, locus)) for locus in loci]
-            add = _adder([_chains(queries, locus) for locus in loci], known[loci])
-            shape = len(queries), min(k, len(references))
-            distances, rows = np.empty(shape, np.int16), np.empty(shape, np.int64)
+        def find_part(part: slice) -> None:
+            total = np.zeros((len(distances[part]), len(references)), np.int16)
+            add(part, total)
+            distances[part], rows[part] = nearest_of_distances(total, shape[1])
 
-            def find_part(part: slice) -> None:
-                total = np.zeros((len(distances[part]), len(references)), np.int16)
-                add(part, total)
-                distances[part], rows[part] = nearest_of_distances(total, shape[1])
+        _in_parts(find_part, len(queries), len(references))
+        return distances, rows
 
-            _in_parts(find_part, len(queries), len(references))
-            return distances, rows
-
-        return nearest
+    def _sides(self, queries: pa.Table, references: pa.Table) -> tuple[list["_Chains"], list["_References"]]:
+        """Return the chains of queries and of references, by locus."""
+        loci = self.loci or _loci(queries, references)
+        return [_chains(queries, locus) for locus in loci], _known(references, loci)
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
         """See `airrvec.encoders.distance_rows`; receptors are encoded once."""
         loci = self.loci or _loci(receptors)
-        references = [_References(_chains(receptors, locus)) for locus in loci]
+        references = _known(receptors, loci)
         return lambda rows: _distances([known.chains.take(rows) for known in references], references)
 
 
@@ -232,6 +242,10 @@ class _References:
             residues = (self.chains.junctions[block, : self.chains.lengths[block[0]]].T for block in blocks)
             self._costs[kind] = [residue_costs.take(part, axis=1) for part in residues]
         return self._costs[kind]
+
+
+def _known(references: pa.Table, loci: Sequence[str]) -> list[_References]:
+    return [_References(_chains(references, locus)) for locus in loci]
 
 
 def _distances(queries: list[_Chains], references: list[_References]) -> np.ndarray:
