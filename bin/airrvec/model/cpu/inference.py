@@ -20,6 +20,7 @@ import numpy as np
 # core's cache, 1 MB.
 TOKENS_PER_BATCH = 900
 EPSILON = np.float32(1e-5)  # of the layer norms
+_BYTES = np.arange(256)  # every length and position that a token can have
 
 
 class Network:
@@ -65,16 +66,32 @@ class Network:
         *all_but_last, last = self.layers
         for layer in all_but_last:
             layer.forward(x, b, t)
-        if self.config.pooling == "cls":
-            pooled = last.forward(x, b, t, cls_only=True)[:, None, :n]
-        else:
-            pooled = x[:, b : b * t].reshape(-1, t - 1, b)[:, :, :n]
         # Contiguous: numpy then sums in an order that does not depend on the number of receptors.
-        vectors = np.ascontiguousarray(pooled.transpose(2, 0, 1)).mean(2)
+        if self.config.pooling == "cls":
+            vectors = np.ascontiguousarray(last.forward(x, b, t, cls_only=True)[:, :n].T)
+        else:
+            of_tokens = x[:, b : b * t].reshape(-1, t - 1, b)[:, :, :n]
+            vectors = np.ascontiguousarray(of_tokens.transpose(2, 0, 1)).mean(2)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-class RelativeEmbedding:
+class _Embedding:
+    """Vectors of tokens: that of residue and loop, plus a factor times that of the position."""
+
+    word_vectors: np.ndarray  # (d, n_residues n_loops)
+    position_vectors: np.ndarray  # (d, positions), or (d, 1): one for all
+    factors: np.ndarray  # (lengths, positions)
+    n_loops: int  # 0, no loop, included
+
+    def forward(self, tokens: np.ndarray) -> np.ndarray:
+        out = _columns(len(self.word_vectors), len(tokens))
+        kernels.embed_tokens(
+            tokens, self.n_loops, self.word_vectors, self.factors, self.position_vectors, out
+        )
+        return out
+
+
+class RelativeEmbedding(_Embedding):
     """Linear projection of a token's fixed features (residue, relative position, loop)."""
 
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray]):
@@ -87,15 +104,8 @@ class RelativeEmbedding:
         loops = np.pad(weight[n_features + 1 :], ((1, 0), (0, 0)))  # (1 + n_loops, d): 0 is no loop
         self.word_vectors = _pair_sums(residues, loops)
         self.position_vectors = np.ascontiguousarray(weight[[n_features]].T)  # (d, 1)
+        self.factors = relative_position(*np.meshgrid(_BYTES, _BYTES))
         self.n_loops = len(loops)
-
-    def forward(self, tokens: np.ndarray) -> np.ndarray:
-        residue, position, length, loop = tokens.T.astype(np.int32)  # (B T,) each
-        out = _columns(len(self.word_vectors), len(tokens))
-        relative = relative_position(position, length)
-        words, first = residue * self.n_loops + loop, np.zeros_like(residue)
-        kernels.embed_tokens(words, relative, first, self.word_vectors, self.position_vectors, out)
-        return out
 
 
 def relative_position(position: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -106,7 +116,7 @@ def relative_position(position: np.ndarray, length: np.ndarray) -> np.ndarray:
     return relative
 
 
-class LeftAlignedEmbedding:
+class LeftAlignedEmbedding(_Embedding):
     """Learnt residue and loop vectors plus sinusoidal positions counted from the loop's start."""
 
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray]):
@@ -114,14 +124,8 @@ class LeftAlignedEmbedding:
         loops = state["embedding.loop.weight"]
         self.word_vectors = _pair_sums(state["embedding.residue.weight"] * scale, loops * scale)
         self.position_vectors = np.ascontiguousarray(state["embedding.position"].T * scale)
+        self.factors = np.ones((len(_BYTES), len(_BYTES)), np.float32)
         self.n_loops = len(loops)
-
-    def forward(self, tokens: np.ndarray) -> np.ndarray:
-        residue, position, _, loop = tokens.T.astype(np.int32)  # (B T,) each
-        out = _columns(len(self.word_vectors), len(tokens))
-        ones, words = np.ones(len(tokens), np.float32), residue * self.n_loops + loop
-        kernels.embed_tokens(words, ones, position, self.word_vectors, self.position_vectors, out)
-        return out
 
 
 def _pair_sums(residues: np.ndarray, loops: np.ndarray) -> np.ndarray:

@@ -269,21 +269,33 @@ def _exponentials(scores, start, n):
 
 
 @_compiled
-def embed_tokens(words, relative, places, word_vectors, place_vectors, out):
+def embed_tokens(tokens, n_loops, word_vectors, factors, position_vectors, out):
     """
-    Set ``out[:, n] = of_words[:, words[n]] + relative[n] · of_places[:, places[n]]``: (d, columns).
+    Set column n of ``out`` to token n's vector: residue's and loop's, plus a factor times its position's.
 
     Parameters
     ----------
-    words, places : ndarray of int32, shape (n_tokens,)
-        Columns of ``word_vectors`` (pairs of residue and loop) and of ``place_vectors`` (positions).
-    relative : ndarray of float32, shape (n_tokens,)
-        Factors of the position vectors.
-    word_vectors, place_vectors : ndarray, shape (d, words) and (d, places)
-        Vectors of pairs of residue and loop, and of positions.
+    tokens : ndarray of uint8, shape (n_tokens, 4)
+        Residue, position, length and loop.
+    n_loops : int
+        ``word_vectors`` has the pairs of residue and loop at ``residue · n_loops + loop``.
+    word_vectors : ndarray of float32, shape (d, n_residues n_loops)
+    factors : ndarray of float32, shape (lengths, positions)
+    position_vectors : ndarray of float32, shape (d, positions) or (d, 1)
+    out : ndarray of float32, shape (d, columns)
+        0 in columns beyond the tokens.
     """
+    n_tokens = len(tokens)
+    words, positions = np.empty(n_tokens, np.int32), np.zeros(n_tokens, np.int32)
+    shares = np.empty(n_tokens, np.float32)
+    for n in range(n_tokens):
+        residue, position, length, loop = tokens[n, 0], tokens[n, 1], tokens[n, 2], tokens[n, 3]
+        words[n] = residue * n_loops + loop
+        shares[n] = factors[length, position]
+        if position_vectors.shape[1] > 1:
+            positions[n] = position
     for i in range(len(out)):
-        for n in range(len(words)):
-            out[i, n] = word_vectors[i, words[n]] + relative[n] * place_vectors[i, places[n]]
-        for n in range(len(words), out.shape[1]):
+        for n in range(n_tokens):
+            out[i, n] = word_vectors[i, words[n]] + shares[n] * position_vectors[i, positions[n]]
+        for n in range(n_tokens, out.shape[1]):
             out[i, n] = 0
