@@ -42,7 +42,10 @@ class Network:
         self.config = config
         left_aligned = config.embedding == "left_aligned"
         self.embedding = (LeftAlignedEmbedding if left_aligned else RelativeEmbedding)(config, state)
-        self.layers = [Layer(config, state, number, precision) for number in range(config.n_layers)]
+        last = config.n_layers - 1
+        self.layers = [Layer(config, state, number, precision) for number in range(last)]
+        if config.pooling == "cls":  # averages are of what the last layer would get
+            self.layers.append(Layer(config, state, last, precision, cls_only=True))
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         """
@@ -63,12 +66,11 @@ class Network:
         placed = np.zeros((t, b, 4), np.uint8)
         placed[:, :n] = tokens.swapaxes(0, 1)
         x = self.embedding.forward(placed.reshape(t * b, 4))  # (d, columns)
-        *all_but_last, last = self.layers
-        for layer in all_but_last:
-            layer.forward(x, b, t)
+        for layer in self.layers:
+            x = layer.forward(x, b, t)
         # Contiguous: numpy then sums in an order that does not depend on the number of receptors.
         if self.config.pooling == "cls":
-            vectors = np.ascontiguousarray(last.forward(x, b, t, cls_only=True)[:, :n].T)
+            vectors = np.ascontiguousarray(x[:, :n].T)
         else:
             of_tokens = x[:, b : b * t].reshape(-1, t - 1, b)[:, :, :n]
             vectors = np.ascontiguousarray(of_tokens.transpose(2, 0, 1)).mean(2)
@@ -160,34 +162,49 @@ class Linear:
 
 
 class Layer:
-    """Self-attention and feed-forward, each followed by a residual connection and layer normalisation."""
+    """
+    Self-attention and feed-forward, each followed by a residual connection and layer normalisation.
 
-    def __init__(self, config: ModelConfig, state: dict[str, np.ndarray], number: int, precision: str):
-        self.n_heads, d = config.n_heads, config.d_model
+    With ``cls_only`` the one query is ``<cls>``.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        state: dict[str, np.ndarray],
+        number: int,
+        precision: str,
+        *,
+        cls_only: bool = False,
+    ):
+        self.n_heads, self.d, self.cls_only = config.n_heads, config.d_model, cls_only
 
         def part(name: str) -> tuple[np.ndarray, np.ndarray]:
             return state[f"layers.{number}.{name}.weight"], state[f"layers.{number}.{name}.bias"]
 
-        weight, bias = part("qkv")
-        scale = kernels.LOG2_E / np.sqrt(np.float32(d // config.n_heads))
-        self.query = Linear(weight[:d] * scale, bias[:d] * scale, precision)
-        no_bias_of_keys = np.concatenate([np.zeros(d, np.float32), bias[2 * d :]])
-        self.key_value = Linear(weight[d:], no_bias_of_keys, precision)
+        weight, bias = (numbers.copy() for numbers in part("qkv"))
+        for numbers in (weight, bias):
+            numbers[: self.d] *= kernels.LOG2_E / np.sqrt(np.float32(self.d // self.n_heads))
+        bias[self.d : 2 * self.d] = 0  # of the keys
+        if cls_only:
+            self.query = Linear(weight[: self.d], bias[: self.d], precision)
+            self.key_value = Linear(weight[self.d :], bias[self.d :], precision)
+        else:
+            self.query_key_value = Linear(weight, bias, precision)
         out, expand, contract = (Linear(*part(name), precision) for name in ("out", "expand", "contract"))
         self.rest = out.arrays, part("norm1"), expand.arrays, contract.arrays, part("norm2"), EPSILON
 
-    def forward(self, x: np.ndarray, b: int, t: int, cls_only: bool = False) -> np.ndarray:
-        """
-        Replace ``x`` by the layer's values: a column per token.
-
-        With ``cls_only`` the query is ``<cls>``: return a column per receptor, and leave ``x`` as it is.
-        """
-        key_value = self.key_value @ x
-        if cls_only:
-            x = _cls(x, b)
-        query, attended = self.query @ x, _columns(*x.shape)
-        attended[:, b if cls_only else b * t :] = 0
-        kernels.attention(query, key_value, attended, self.n_heads, b, t, 1 if cls_only else t)
+    def forward(self, x: np.ndarray, b: int, t: int) -> np.ndarray:
+        """Return the layer's values: of each token, in the place of ``x``, or of ``<cls>``."""
+        if self.cls_only:
+            key_value, x = self.key_value @ x, _cls(x, b)
+            query = self.query @ x
+        else:
+            together = self.query_key_value @ x
+            query, key_value = together[: self.d], together[self.d :]
+        n_queries, attended = 1 if self.cls_only else t, _columns(*x.shape)
+        attended[:, b * n_queries :] = 0
+        kernels.attention(query, key_value, attended, self.n_heads, b, t, n_queries)
         kernels.finish_layer(attended, x, *self.rest)
         return x
 
