@@ -72,8 +72,8 @@ class Network:
         if self.config.pooling == "cls":
             vectors = np.ascontiguousarray(x[:, :n].T)
         else:
-            of_tokens = x[:, b : b * t].reshape(-1, t - 1, b)[:, :, :n]
-            vectors = np.ascontiguousarray(of_tokens.transpose(2, 0, 1)).mean(2)
+            residues = x[:, b : b * t].reshape(-1, t - 1, b)[:, :, :n]
+            vectors = np.ascontiguousarray(residues.transpose(2, 0, 1)).mean(2)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
