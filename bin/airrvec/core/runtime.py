@@ -80,9 +80,8 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
     """
     Yield ``function(item)`` in the order of the items, with ``n`` running at once and as many waiting.
 
-    With one, nothing runs but in the caller: two threads that hand items to each other take a tenth longer.
-
-    Meanwhile numpy's matrix products take one thread each.
+    Meanwhile numpy's matrix products take one thread each. With ``n`` of 1 the caller's thread does all: two
+    threads that hand items to each other take a tenth longer.
 
     Parameters
     ----------
