@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 
-from airrvec.core import schema, tables
+from airrvec.core import delimited, schema, tables
 from airrvec.figures import style
 
 import anndata
@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
 from inputs import DATA, ROOT, normalised
 
 import memory
@@ -213,6 +215,27 @@ def test_tsv_has_empty_cells_for_nulls_and_quotes_where_needed(tmp_path):
         ["1", "x\\ty"],  # a tab becomes two characters (tests/unit/test_spreadsheet.py)
         ["", 'µ "z"'],
     ]
+
+
+@given(
+    st.lists(st.floats() | st.sampled_from([0.0, -0.0, 1e-4, 1e6, 999999.9, 3.0]) | st.none(), min_size=1),
+    st.lists(st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zl", "Zp"])) | st.none(), min_size=1),
+)
+def test_text_is_what_pandas_writes(numbers, words):
+    n = min(len(numbers), len(words))
+    table = pa.table(
+        {
+            "number": pa.array(numbers[:n], pa.float64()),
+            "float32": pa.array(numbers[:n], pa.float64()).cast(pa.float32(), safe=False),
+            'a "word", b': pa.array(words[:n], pa.string()),
+            "flag": pa.array([None, True, False] * n)[:n],
+            "count": pa.array([None, 2**40, -7] * n)[:n],
+        }
+    )
+    for part in (table, table.select([2]), table.slice(n)):
+        frame = part.to_pandas(types_mapper=pd.ArrowDtype)
+        text = delimited.header(part, ",") + delimited.lines(part, ",")
+        assert text.decode() == frame.to_csv(index=False, lineterminator="\n")
 
 
 def test_tsv_is_the_same_in_one_batch_and_in_many(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from airrvec.core import records, schema
+from airrvec.core import delimited, records, schema
 from airrvec.core.pages import batches, intact
 
 import numpy as np
@@ -248,11 +248,11 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
 
 def write_delimited(parts: Iterable[pa.Table], path: str | Path, separator: str = "\t") -> None:
     """Write the text of a table in parts, of which there is at least one; as `write_tsv`."""
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        for number, part in enumerate(parts):
-            # By these types integers stay integers in columns with nulls.
-            frame = for_people(part).to_pandas(types_mapper=pd.ArrowDtype)
-            frame.to_csv(file, sep=separator, header=number == 0, index=False, lineterminator="\n")
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        for number, part in enumerate(map(for_people, parts)):
+            if not number:
+                file.write(delimited.header(part, separator))
+            file.write(delimited.lines(part, separator))
 
 
 def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | None = None) -> None:

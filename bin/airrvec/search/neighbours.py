@@ -334,6 +334,8 @@ def nearest(
             index = _cells(finite_references, seed=seed, threads=threads)
             neighbours = _nearest(finite_queries, index, n_neighbours, threads)
             _report_recall(finite_queries, index, neighbours, seed=seed, threads=threads)
+        if (len(usable), len(usable_references), n_neighbours) == (len(queries), len(references), k):
+            return neighbours
         distances[usable, :n_neighbours], places = neighbours
         rows[usable, :n_neighbours] = np.where(places < 0, _NO_ROW, usable_references[places])
     return distances, rows
