@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""Map the receptors of a run: coordinates on a plane, and a page that shows them."""
+"""Write the page that shows the receptors of a run on a plane."""
 
 import json
 from pathlib import Path
 
-from airrvec.core import runtime, schema, script, tables
+from airrvec.core import runtime, script, tables
 from airrvec.core.identity import cluster_numbers
 from airrvec.core.missing import optional_part
 from airrvec.core.vectors import check_same_model, read_model
 
-import numpy as np
-import pyarrow as pa
-
+PLACE = ["map_1", "map_2"]
 PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "safetensors", "scipy", "tidytcells")
 
 
@@ -22,13 +20,14 @@ def parse_args(argv=None):
     parser.add_argument(
         "--embeddings", type=Path, required=True, help="vectors of the receptors, file or folder"
     )
+    parser.add_argument("--places", type=Path, required=True, help="table written by place_receptors.py")
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
     parser.add_argument("--clusters", type=Path, help="clusters, whose QC lies beside them")
     parser.add_argument("--model", help="published variant or model folder that made the vectors")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, its style and code")
     parser.add_argument("--clones", type=Path, help="folder written by count_clones.py")
-    script.add_options(parser, "seed", "threads", "outdir", "missing")
+    script.add_options(parser, "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -39,30 +38,19 @@ def main(argv=None):
     from airrvec.figures import map_page
     from airrvec.repertoire import layout
 
-    n, n_without = layout.count_vectors(args.embeddings)
-    wanted = layout.evenly_spaced(n, layout.MAX_MAPPED)
-    ids, mapped = layout.read_vectors(args.embeddings, wanted)
-    places, method = layout.plane(mapped, seed=args.seed, threads=args.threads)
-    metadata = {"method": method, "seed": str(args.seed)}
-    density = None
-    with tables.writer(args.outdir / "map.parquet", schema.MAP, metadata) as writer:
-        if len(ids) == n:
-            writer.write_table(_table(ids, places))
-        else:
-            density = map_page.Density(map_page.Scale(places))
-            for batch_ids, batch_places in _all_places(args, wanted, mapped, places):
-                writer.write_table(_table(batch_ids, batch_places))
-                density.add(batch_places)
+    _, n_without = layout.count_vectors(args.embeddings)
+    n, points = layout.read_points(args.places)
+    ids, method = points["receptor_id"].tolist(), tables.metadata(args.places)["method"]
     receptors = layout.read_receptors(args.receptors, ids)
     data = map_page.content(
-        _table(ids, places).to_pandas(),
+        points,
         receptors,
         layout.read_cells(args.cells, receptors["clonotype_id"].unique().tolist()),
         layout.abundances(args.cells, args.clones, ids),
         clusters=_clusters(args, ids),
         calls=layout.read_calls(args.annotation, map_page.CALL_COLUMNS),
         n=n,
-        density=density,
+        density=_density(args, points) if len(points) < n else None,
         method=method,
         model=read_model(args.embeddings).name,
     )
@@ -81,6 +69,16 @@ def main(argv=None):
     }
     tables.write_json(qc, args.outdir / "map.qc.json")
     script.write_versions(args, *PACKAGES)
+
+
+def _density(args, points):
+    """Return the density of all receptors, in the scale of those that are points."""
+    from airrvec.figures import map_page
+
+    density = map_page.Density(map_page.Scale(points[PLACE].to_numpy()))
+    for part in tables.read_batches(args.places, tables.BATCH):
+        density.add(part.select(PLACE).to_pandas().to_numpy())
+    return density
 
 
 def _clusters(args, ids: list[str]):
@@ -108,23 +106,6 @@ def _model(args):
         fix="Give the model of the vectors with --model",
     )
     return model
-
-
-def _table(ids, places: np.ndarray) -> pa.Table:
-    return pa.table([pa.array(ids, pa.string()), *places.T.astype(np.float32)], schema=schema.MAP)
-
-
-def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray):
-    """Yield receptor_ids and coordinates of each batch; receptors used for the map keep theirs."""
-    from airrvec.repertoire import layout
-
-    first = 0
-    for ids, vectors in layout.portions(args.embeddings):
-        batch_places = layout.place_on_map(vectors, mapped, places, threads=args.threads)
-        low, high = np.searchsorted(wanted, [first, first + len(ids)])
-        batch_places[wanted[low:high] - first] = places[low:high]
-        yield ids, batch_places
-        first += len(ids)
 
 
 if __name__ == "__main__":

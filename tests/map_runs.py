@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 import map_receptors
+import place_receptors
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "assets/report"
@@ -35,7 +36,7 @@ def table_of(frame: pd.DataFrame, loci=("tra", "trb")) -> pa.Table:
 
 
 def write_run(folder: Path, frame: pd.DataFrame, model: str = "sceptr") -> None:
-    """Write what a run gives to `map_receptors.py`, and its page."""
+    """Write what a run gives to `map_receptors.py`, with the places, and its page."""
     receptors, encoder = table_of(frame), Sceptr(model)
     tables.write(receptors, folder / "receptors.parquet")
     vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
@@ -44,8 +45,10 @@ def write_run(folder: Path, frame: pd.DataFrame, model: str = "sceptr") -> None:
         abundance=1, count_unit="cells"
     )
     tables.write(pa.Table.from_pandas(cells, preserve_index=False), folder / "cells.parquet")
+    place_receptors.main(["--embeddings", str(folder / "embeddings.parquet"), "--outdir", str(folder)])
     map_receptors.main(
         [
+            *("--places", str(folder / "map.parquet")),
             *("--cells", str(folder / "cells.parquet"), "--receptors", str(folder / "receptors.parquet")),
             *("--embeddings", str(folder / "embeddings.parquet"), "--model", model),
             *("--page", str(PAGE), "--outdir", str(folder)),

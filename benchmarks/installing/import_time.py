@@ -26,7 +26,7 @@ BUDGETS = {
     **dict.fromkeys(("normalise_receptors", "plan", "render_report", "synthesise_receptors"), 1.0),
     **dict.fromkeys(("benchmark_fewshot", "compare_samples", "report"), 1.1),
     **dict.fromkeys(("count_clones", "describe_samples", "embed_receptors"), 1.3),
-    **dict.fromkeys(("map_receptors", "merge_references"), 1.3),
+    **dict.fromkeys(("map_receptors", "merge_references", "place_receptors"), 1.3),
     **dict.fromkeys(("analyse_results", "compare_conditions", "export_anndata", "summarise_fewshot"), 1.4),
     **dict.fromkeys(("annotate_receptors", "calibrate_annotation", "cluster_receptors"), 1.8),
     **dict.fromkeys(("describe_gamma_delta", "handover"), 1.8),

@@ -145,9 +145,15 @@ def main(argv=None):
             # By another process: a child's highest memory counts that of its parent, until it has started.
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 pool.submit(write_run, n, folder).result()
-            options = [f"--{part}={folder / part}.parquet" for part in ("cells", "receptors", "embeddings")]
-            options += [f"--page={ROOT / 'assets/report'}", f"--threads={args.threads}", f"--outdir={folder}"]
-            used = timing.program(sys.executable, ROOT / "bin/map_receptors.py", *options)
+            common = [f"--threads={args.threads}", f"--outdir={folder}"]
+            options = [f"--embeddings={folder / 'embeddings'}.parquet", *common]
+            used = timing.program(sys.executable, ROOT / "bin/place_receptors.py", *options)
+            options += [f"--{part}={folder / part}.parquet" for part in ("cells", "receptors")]
+            options += [f"--page={ROOT / 'assets/report'}", f"--places={folder / 'map.parquet'}"]
+            drawn = timing.program(sys.executable, ROOT / "bin/map_receptors.py", *options)
+            used = {name: used[name] + drawn[name] for name in ("wall_s", "processor_s")} | {
+                "memory_MB": max(used["memory_MB"], drawn["memory_MB"])
+            }
             shown = json.loads((folder / "map.qc.json").read_text())["shown"]
             seen = {"page_MB": (folder / "map.html").stat().st_size / 1e6}
             if browser.CHROMIUM is not None:

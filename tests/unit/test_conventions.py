@@ -86,6 +86,7 @@ OPTIONAL = {
         "export_sce",
         "handover",
         "map_receptors",
+        "place_receptors",
     ),
     "merge_references",
     "summarise_fewshot",

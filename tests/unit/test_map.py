@@ -15,6 +15,7 @@ import pytest
 
 import browser
 import map_receptors
+import place_receptors
 
 PAGE = Path(__file__).parents[2] / "assets/report"
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\">"
@@ -85,8 +86,10 @@ def made(tmp_path_factory) -> Path:
     clusters = {"cluster_id": [f"c{i}" for i in range(30)], "n_receptors": [*range(2, 32)]}
     tables.write(pa.table(clusters), folder / "clusters.parquet")
     (folder / "clusters.qc.json").write_text('{"chance": 0.01, "groups": []}')
+    place_receptors.main(["--embeddings", str(folder / "embeddings.parquet"), "--outdir", str(folder)])
     map_receptors.main(
         [
+            *("--places", str(folder / "map.parquet")),
             *("--cells", str(folder / "1.parquet"), str(folder / f"{len(HOSTILE)}.parquet")),
             *("--receptors", str(folder / "receptors.parquet")),
             *("--embeddings", str(folder / "embeddings.parquet")),
@@ -182,6 +185,8 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     paths += ["--cells", made / "1.parquet", made / f"{len(HOSTILE)}.parquet", "--page", PAGE]
     paths += ["--annotation", made / "calls.parquet", "--members", made / "members.parquet"]
     paths += ["--clusters", made / "clusters.parquet"]
+    place_receptors.main(["--embeddings", str(tmp_path / "embeddings"), "--outdir", str(tmp_path)])
+    paths += ["--places", tmp_path / "map.parquet"]
     map_receptors.main([str(word) for word in (*paths, "--outdir", tmp_path)])
     points = [IDS[1 + row] for row in np.arange(60) * 119 // 60]
     data = held((tmp_path / "map.html").read_text())

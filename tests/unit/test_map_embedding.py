@@ -169,6 +169,8 @@ def test_two_runs_write_the_same_page_without_a_path(made, frame, tmp_path):
 def test_the_model_is_the_one_of_the_vectors(made, tmp_path):
     options = ["--receptors", made / "receptors.parquet", "--embeddings", made / "embeddings.parquet"]
     options += [
+        "--places",
+        made / "map.parquet",
         "--cells",
         made / "cells.parquet",
         "--page",

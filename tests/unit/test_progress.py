@@ -21,6 +21,7 @@ import describe_clones
 import describe_samples
 import embed_background
 import map_receptors
+import place_receptors
 
 ALL, NEVER = 0.0, 1000.0  # seconds between lines: all of them, and none
 
@@ -47,7 +48,8 @@ PHASES = {
     ),
     describe_samples: ("gene usage", "diversity of samples", "rarefaction curves"),
     compare_conditions: ("measures of samples", "tests of conditions", "sets of features tested"),
-    map_receptors: ("places on the map", "content of the map", "page of the map"),
+    place_receptors: ("places on the map",),
+    map_receptors: ("content of the map", "page of the map"),
 }
 
 
@@ -93,7 +95,11 @@ def words(script, folder: Path) -> list[str]:
             *("--clones", clones, "--described", folder / "describe_samples"),
             *("--table", folder / "describe_clones/clones.parquet", "--compare-by", "treatment"),
         ],
-        map_receptors: ["--cells", *cells, *receptors, *vectors, "--page", ROOT / "assets/report"],
+        place_receptors: vectors,
+        map_receptors: [
+            *("--cells", *cells, *receptors, *vectors, "--page", ROOT / "assets/report"),
+            *("--places", folder / "place_receptors/map.parquet"),
+        ],
     }
     return [str(word) for word in given[script]]
 
@@ -111,6 +117,9 @@ def test_each_phase_of_a_long_script_has_lines_and_they_change_no_result(
     named = folder / describe_clones.__name__
     if script is compare_conditions and not named.exists():
         describe_clones.main([*words(describe_clones, folder), "--outdir", str(named)])
+    placed = folder / place_receptors.__name__
+    if script is map_receptors and not placed.exists():
+        place_receptors.main([*words(place_receptors, folder), "--outdir", str(placed)])
     results = {}
     for every, outdir in ((ALL, folder / script.__name__), (NEVER, tmp_path / "silent")):
         monkeypatch.setattr(progress, "EVERY", every)

@@ -49,15 +49,12 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("script", ["embed_receptors", "map_receptors"])
+@pytest.mark.parametrize("script", ["embed_receptors", "place_receptors"])
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_every_pool_has_as_many_threads_as_the_task(folder, script, cpus):
     options = {
         "embed_receptors": ["receptors.parquet", "--out", "vectors.parquet"],
-        "map_receptors": [
-            *("--receptors", "receptors.parquet", "--embeddings", "embeddings.parquet"),
-            *("--cells", "cells.parquet", "--page", ROOT / "assets/report"),
-        ],
+        "place_receptors": ["--embeddings", "embeddings.parquet"],
     }[script]
     command = [sys.executable, "-c", PROGRAM, ROOT / f"bin/{script}.py", *options, "--threads", str(cpus)]
     # Threads that numpy starts with when it is imported, before the script can say how many.

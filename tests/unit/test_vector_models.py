@@ -165,7 +165,8 @@ def test_groups_of_another_model_are_refused(other, folder, script, capsys, tmp_
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_map_with_another_model_is_refused(other, folder, script, capsys, tmp_path):
     words = ("--cells", folder / "a.cells.parquet", *options(folder, "sceptr", other, tmp_path)[2:])
-    words = (*words, "--page", ROOT / "assets/report")
+    script("place_receptors", "--embeddings", folder / "sceptr.parquet", "--outdir", tmp_path / "places")
+    words = (*words, "--page", ROOT / "assets/report", "--places", tmp_path / "places/map.parquet")
     assert sentence("sceptr", other).search(refused(script, capsys, "map_receptors", *words))
 
 

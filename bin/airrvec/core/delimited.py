@@ -65,8 +65,8 @@ def _numbers(values: pa.Array) -> pa.Array:
     numbers = values.to_numpy(zero_copy_only=False)
     size = np.abs(numbers)
     is_plain = (size == 0) | (size > LEAST_PLAIN) & (size < MOST_PLAIN)
-    by_python = values.is_valid().to_numpy(zero_copy_only=False) & ~is_plain
+    is_odd = values.is_valid().to_numpy(zero_copy_only=False) & ~is_plain
     text = values.cast(pa.string())
     text = pc.if_else(pc.match_substring(text, "."), text, pc.binary_join_element_wise(text, "0", "."))
-    others = pa.array([str(number) for number in numbers[by_python]], pa.string())
-    return pc.replace_with_mask(text, pa.array(by_python), others)
+    odd = pa.array([str(number) for number in numbers[is_odd]], pa.string())
+    return pc.replace_with_mask(text, pa.array(is_odd), odd)

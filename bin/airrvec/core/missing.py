@@ -26,6 +26,7 @@ PARTS = {
     "comparison": "Comparison",
     "conditions": "Comparison of conditions",
     "hla": "Clusters beside donors' HLA",
+    "places": "Places on the map",
     "map": "Map",
     "export": "Export",
     "report": "Report",

@@ -67,6 +67,17 @@ def read_vectors(embeddings: Path, wanted: np.ndarray) -> tuple[list[str], np.nd
     return ids, np.concatenate(vectors)
 
 
+def read_points(places: Path) -> tuple[int, pd.DataFrame]:
+    """Return the number of receptors of a map, and the rows of `airrvec.core.schema.MAP` that are points."""
+    n = tables.n_rows(places)
+    wanted, parts, first = evenly_spaced(n, MAX_MAPPED), [schema.MAP.empty_table()], 0
+    for part in tables.read_batches(places, tables.BATCH):
+        low, high = np.searchsorted(wanted, [first, first + len(part)])
+        parts.append(part.take(pa.array(wanted[low:high] - first)))
+        first += len(part)
+    return n, pa.concat_tables(parts).cast(schema.MAP).to_pandas()
+
+
 def read_cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
     """Return sample, receptor and clonotype id, ``epitope`` and metadata of the cells of some clonotypes."""
     frames = []

@@ -62,6 +62,7 @@ def otherTasks(settings, plan, encoders) {
         COMPARE_SAMPLES: settings.compare ? 1 : 0,
         COMPARE_CONDITIONS: settings.input && settings.compare_by ? 1 : 0,
         CHECK_DEVICE: plan.extras || settings.device == 'gpu' ? 1 : 0,
+        PLACE_RECEPTORS: settings.skip_map ? 0 : 1,
         MAP_RECEPTORS: settings.skip_map ? 0 : 1,
         HANDOVER: settings.handover ? 1 : 0,
     ]
