@@ -10,6 +10,7 @@ from airrvec.core import schema, tables
 from airrvec.core.chains import chain_names
 from airrvec.core.identity import cluster_numbers
 from airrvec.core.schema.published import without_links
+from airrvec.core.tables import contiguous
 from airrvec.core.terminal import counted
 from airrvec.report.page import clones_link, counted_in, escaped, per_cent, section, units_sentence
 
@@ -128,11 +129,7 @@ def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
     The largest of each sample that have two cells or more, then those with evidence or a next step, the
     largest first; if places are left, the next largest.
     """
-    # As pandas' objects only what may be shown: there may be ten million others.
-    several = counts.filter(pc.greater(counts["n_cells"], 1)).to_pandas()
-    several = several.sort_values(["sample_id", "n_cells", "clone_id"], ascending=[True, False, True])
-    most = max(1, min(MOST_LARGEST, MAX_SHOWN // 2 // max(1, len(pc.unique(counts["sample_id"])))))
-    largest = set(several.loc[several.groupby("sample_id").cumcount() < most, "clone_id"])
+    largest = _largest(counts)
     is_first = pc.or_(pc.is_valid(about["next_step"]), pc.is_valid(about["evidence"]))
     is_first = pc.or_(is_first, pc.is_in(about["clone_id"], pa.array(sorted(largest), pa.string())))
     rest = about.filter(pc.invert(is_first))
@@ -150,6 +147,20 @@ def _shown(about: pa.Table, counts: pa.Table) -> list[str]:
     kept = order.head(MAX_SHOWN)
     kept = kept.sort_values(["largest_share", "clone"], ascending=[False, True], kind="stable")
     return kept["clone"].tolist()
+
+
+def _largest(counts: pa.Table) -> set[str]:
+    """Return the largest clones of each sample that have two cells or more there."""
+    several = counts.filter(pc.greater(counts["n_cells"], 1)).select(["clone_id", "n_cells", "sample_id"])
+    samples = contiguous(several["sample_id"]).dictionary_encode()
+    most = max(1, min(MOST_LARGEST, MAX_SHOWN // 2 // max(1, len(pc.unique(counts["sample_id"])))))
+    largest: set[str] = set()
+    for number in range(len(samples.dictionary)):  # not as pandas' objects: there may be ten million
+        own = several.filter(pc.equal(samples.indices, number))
+        order = [("n_cells", "descending"), ("clone_id", "ascending")]
+        rows = pc.select_k_unstable(own, min(most, len(own)), order)
+        largest.update(own["clone_id"].take(rows).to_pylist())
+    return largest
 
 
 def _numbers(clusters: Path | None) -> dict[str, str]:
