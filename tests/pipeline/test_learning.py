@@ -32,14 +32,8 @@ CHAIN = (
     "--finetune_min_receptors", "50",
 )  # fmt: skip
 ALONE = ("--skip_map", "--handover", "false", "--export_airr", "false", "--export_anndata", "false")
-NOT_ALONE = {
-    "PLACE_RECEPTORS",
-    "MAP_RECEPTORS",
-    "HANDOVER",
-    "DESCRIBE_CELLS",
-    "EXPORT_AIRR",
-    "EXPORT_ANNDATA",
-}
+NOT_ALONE = {"PLACE_RECEPTORS", "MAP_RECEPTORS", "HANDOVER", "DESCRIBE_CELLS"}
+NOT_ALONE |= {"EXPORT_AIRR", "EXPORT_ANNDATA"}
 
 
 def write_presets(folder):

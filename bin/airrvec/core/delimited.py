@@ -28,8 +28,8 @@ def lines(table: pa.Table, separator: str) -> bytes:
     Returns
     -------
     bytes
-        UTF-8. Nulls are empty. Text is quoted if it has a quotation mark or the separator; so is an empty cell
-        that is alone in its line, which readers would skip.
+        UTF-8. Nulls are empty. Text is quoted if it has a quotation mark or the separator; so is an empty
+        cell that is alone in its line, which readers would skip.
 
     Examples
     --------
