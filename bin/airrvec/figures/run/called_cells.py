@@ -1,5 +1,6 @@
 """Cells of each sample that are called for an epitope, by its organism."""
 
+from airrvec.core import tables
 from airrvec.figures.palette import COLOURS
 from airrvec.figures.run.material import (
     NotDrawn,
@@ -11,6 +12,7 @@ from airrvec.figures.run.material import (
 )
 
 import pandas as pd
+import pyarrow.compute as pc
 
 TITLE = "Called cells by organism"
 LEGEND = (
@@ -18,6 +20,8 @@ LEGEND = (
     " Not a frequency of specific cells: epitopes without enough references are missing."
 )
 _REST = "other organisms"
+_CALL = ["clone_id", "call_epitope", "call_antigen_species"]
+_COUNT = ["clone_id", "sample_id", "n_cells", "share"]
 
 
 def table(results: Results) -> pd.DataFrame:
@@ -30,15 +34,18 @@ def table(results: Results) -> pd.DataFrame:
         One row per sample and organism: ``n_clones``, ``n_cells``, and ``share`` of all cells of the sample.
         Samples without a call have one row, of no organism and 0 cells.
     """
-    clones = results.read("clones", ["clone_id", "call", "call_epitope", "call_antigen_species"])
-    if clones["call"].isna().all():
+    calls = tables.read(results.path("clones"), ["call"])["call"]
+    if calls.null_count == len(calls):
         raise NotDrawn("no sample was annotated, which --annotate does")
-    clones = clones[clones["call_epitope"].notna()]
-    clones = clones.assign(organism=clones["call_antigen_species"].fillna(clones["call_epitope"]))
-    counts = results.read("clone_counts", ["clone_id", "sample_id", "n_cells", "count_unit", "share"])
+    clones = tables.read_filtered(
+        results.path("clones"), pc.field("call_epitope").is_valid(), _CALL
+    ).to_pandas()
     if clones.empty:
         raise NotDrawn("no receptor is called for an epitope")
-    units = counts.drop_duplicates("sample_id")[["sample_id", "count_unit"]]
+    clones = clones.assign(organism=clones["call_antigen_species"].fillna(clones["call_epitope"]))
+    called = tables.is_one_of("clone_id", clones["clone_id"].tolist())
+    counts = tables.read_filtered(results.path("clone_counts"), called, _COUNT).to_pandas()
+    units = results.first_counts[["sample_id", "count_unit"]]
     rows = (
         counts.merge(clones[["clone_id", "organism"]], on="clone_id")
         .groupby(["sample_id", "organism"], as_index=False)

@@ -16,6 +16,7 @@ from airrvec.input import species_names
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 MAX_SAMPLES = 30  # of a figure; its table has all
 WIDTH = 5.2  # inches, of a figure
@@ -78,11 +79,19 @@ class Results:
         return self.json("samples/samples.qc.json").get("of_sample", {})
 
     @cached_property
+    def first_counts(self) -> pd.DataFrame:
+        """First row of each sample in ``clone_counts``, which may have ten million: sample, clone, unit."""
+        counts = tables.read(self.path("clone_counts"), ["sample_id", "clone_id", "count_unit"])
+        sample = tables.contiguous(counts["sample_id"]).dictionary_encode()
+        _, first = np.unique(sample.indices.to_numpy(), return_index=True)
+        return counts.take(pa.array(np.sort(first))).to_pandas()
+
+    @cached_property
     def donors(self) -> dict[str, str]:
         """Donor of each sample that has a clone."""
-        counts = self.read("clone_counts", ["sample_id", "clone_id"]).drop_duplicates("sample_id")
-        donors = self.read("clones", ["clone_id", "donor"])
-        rows = counts.merge(donors, on="clone_id")
+        clones = tables.is_one_of("clone_id", self.first_counts["clone_id"].tolist())
+        donors = tables.read_filtered(self.path("clones"), clones, ["clone_id", "donor"]).to_pandas()
+        rows = self.first_counts.merge(donors, on="clone_id")
         return dict(zip(rows["sample_id"], rows["donor"], strict=True))
 
     def with_conditions(self, rows: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from airrvec.report.handover.words import Run, plain, read_section
 from airrvec.report.page import counted_in
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 FIGURES = registry.FIGURES
 FORMATS = (".svg", ".pdf")
@@ -74,14 +75,15 @@ def write_summary(title: str, sections: Path, results: Results, svgs: Mapping[st
 def _subtitle(results: Results) -> str:
     """Return what was counted, and by which program."""
     try:
-        counts = results.read("clone_counts", ["sample_id", "clone_id", "n_cells", "count_unit"])
+        path = results.path("clone_counts")
     except NotDrawn:  # no samples, but a labelled table
         return f"airrvec {__version__}"
-    units = counts["count_unit"].unique()
-    words = [counted(counts["sample_id"].nunique(), "sample")]
+    counts = tables.read(path, ["clone_id", "n_cells", "count_unit"])
+    units = pc.unique(counts["count_unit"]).to_pylist()
+    words = [counted(len(results.first_counts), "sample")]
     if len(units) == 1:
-        words.append(counted_in(int(counts["n_cells"].sum()), units[0]))
-    words += [counted(counts["clone_id"].nunique(), "clone"), f"airrvec {__version__}"]
+        words.append(counted_in(pc.sum(counts["n_cells"]).as_py(), units[0]))
+    words += [counted(pc.count_distinct(counts["clone_id"]).as_py(), "clone"), f"airrvec {__version__}"]
     return " · ".join(words)
 
 
