@@ -230,6 +230,8 @@ def test_text_is_what_pandas_writes(numbers, words):
             'a "word", b': pa.array(words[:n], pa.string()),
             "flag": pa.array([None, True, False] * n)[:n],
             "count": pa.array([None, 2**40, -7] * n)[:n],
+            "category": pa.array(words[:n], pa.string()).dictionary_encode(),
+            "large": pa.array([f"{word}\nx" for word in words[:n]], pa.large_string()),
         }
     )
     for part in (table, table.select([2]), table.slice(n)):

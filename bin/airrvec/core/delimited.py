@@ -21,15 +21,15 @@ def lines(table: pa.Table, separator: str) -> bytes:
     Parameters
     ----------
     table : pyarrow.Table
-        Text without line breaks, numbers, flags.
+        Text, numbers, flags; so few rows that their text is below 2 GB.
     separator : str
         One character.
 
     Returns
     -------
     bytes
-        UTF-8. Nulls are empty. Text is quoted if it has a quotation mark or the separator; so is an empty
-        cell that is alone in its line, which readers would skip.
+        UTF-8. Nulls are empty. Text is quoted if it has a quotation mark, a line break or the separator; so
+        is an empty cell that is alone in its line, which readers would skip.
 
     Examples
     --------
@@ -51,9 +51,9 @@ def _cells(values: pa.Array, separator: str) -> pa.Array:
     if pa.types.is_boolean(values.type):
         return pc.if_else(values, "True", "False")
     text = values.cast(pa.string())
-    if not pa.types.is_string(values.type):
+    if pa.types.is_integer(values.type):
         return text
-    is_quoted = pc.or_(pc.match_substring(text, '"'), pc.match_substring(text, separator))
+    is_quoted = pc.match_substring_regex(text, f'["\r\n{separator}]')
     if not pc.any(is_quoted).as_py():
         return text
     doubled = pc.replace_substring(text, '"', '""')

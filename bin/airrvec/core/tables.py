@@ -249,7 +249,7 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
 def write_delimited(parts: Iterable[pa.Table], path: str | Path, separator: str = "\t") -> None:
     """Write the text of a table in parts, of which there is at least one; as `write_tsv`."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
-        for number, part in enumerate(map(for_people, parts)):
+        for number, part in enumerate(map(for_people, chain.from_iterable(map(_parts, parts)))):
             if not number:
                 file.write(delimited.header(part, separator))
             file.write(delimited.lines(part, separator))

@@ -43,8 +43,8 @@ def table(results: Results) -> pd.DataFrame:
     if clones.empty:
         raise NotDrawn("no receptor is called for an epitope")
     clones = clones.assign(organism=clones["call_antigen_species"].fillna(clones["call_epitope"]))
-    called = tables.is_one_of("clone_id", clones["clone_id"].tolist())
-    counts = tables.read_filtered(results.path("clone_counts"), called, _COUNT).to_pandas()
+    has_call = tables.is_one_of("clone_id", clones["clone_id"].tolist())
+    counts = tables.read_filtered(results.path("clone_counts"), has_call, _COUNT).to_pandas()
     units = results.first_counts[["sample_id", "count_unit"]]
     rows = (
         counts.merge(clones[["clone_id", "organism"]], on="clone_id")
