@@ -51,8 +51,8 @@ def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray
     first = 0
     for ids, vectors in layout.portions(args.embeddings):
         batch_places = layout.place_on_map(vectors, mapped, places, threads=args.threads)
-        low, high = np.searchsorted(wanted, [first, first + len(ids)])
-        batch_places[wanted[low:high] - first] = places[low:high]
+        part = layout.part_within(wanted, first, len(ids))
+        batch_places[wanted[part] - first] = places[part]
         yield ids, batch_places
         first += len(ids)
 

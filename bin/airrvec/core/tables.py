@@ -238,7 +238,7 @@ def parquet_options(table_schema: pa.Schema) -> dict:
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
     """Write a table `for_people` as tab-separated text; nulls are empty, values quoted only if necessary."""
-    write_delimited(_parts(table), path)
+    write_delimited([table], path)
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:
@@ -262,7 +262,7 @@ def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | Non
     A table of more than `SPREADSHEET` rows is written as Parquet only; a text of an earlier one is removed.
     """
     write(table, f"{stem}.parquet", metadata)
-    write_tsv_beside(stem, len(table), _parts(table))
+    write_tsv_beside(stem, len(table), [table])
 
 
 def write_tsv_beside(stem: str | Path, n: int, parts: Iterable[pa.Table]) -> None:

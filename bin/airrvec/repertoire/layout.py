@@ -40,6 +40,11 @@ def evenly_spaced(n: int, most: int) -> np.ndarray:
     return np.arange(n) if n <= most else np.arange(most, dtype=np.int64) * n // most
 
 
+def part_within(wanted: np.ndarray, first: int, n: int) -> slice:
+    """Return which of some row numbers, ascending, are among the n rows from ``first``."""
+    return slice(*np.searchsorted(wanted, [first, first + n]))
+
+
 def portions(embeddings: Path) -> Iterator[tuple[pa.Array, np.ndarray]]:
     """
     Yield the receptors that have a vector, batch by batch in their order.
@@ -59,8 +64,7 @@ def read_vectors(embeddings: Path, wanted: np.ndarray) -> tuple[list[str], np.nd
     """Return ids and vectors of some receptors: ascending row numbers among those that have a vector."""
     ids, vectors, first = [], [np.empty((0, n_dimensions(embeddings)), np.float32)], 0
     for batch_ids, batch_vectors in portions(embeddings):
-        low, high = np.searchsorted(wanted, [first, first + len(batch_ids)])
-        rows = wanted[low:high] - first
+        rows = wanted[part_within(wanted, first, len(batch_ids))] - first
         ids += batch_ids.take(pa.array(rows)).to_pylist()
         vectors.append(batch_vectors[rows])
         first += len(batch_ids)
@@ -72,8 +76,8 @@ def read_points(places: Path) -> tuple[int, pd.DataFrame]:
     n = tables.n_rows(places)
     wanted, parts, first = evenly_spaced(n, MAX_MAPPED), [schema.MAP.empty_table()], 0
     for part in tables.read_batches(places, tables.BATCH):
-        low, high = np.searchsorted(wanted, [first, first + len(part)])
-        parts.append(part.take(pa.array(wanted[low:high] - first)))
+        rows = wanted[part_within(wanted, first, len(part))] - first
+        parts.append(part.take(pa.array(rows)))
         first += len(part)
     return n, pa.concat_tables(parts).cast(schema.MAP).to_pandas()
 
