@@ -151,21 +151,21 @@ def _annotator(args, epitopes: tuple[str, ...], species: str, chains: str):
     path = args.reference / f"{species}_{chains}.npz"
     if not path.exists():
         return None
-    model = _encoder(args.model).loaded.vector_model
-    loaded = annotator_file.load(path, partial(_embed, args.model), model, threads=args.threads)
+    model = _encoder(args.model, args.threads).loaded.vector_model
+    loaded = annotator_file.load(path, partial(_embed, args), model, threads=args.threads)
     return replace(loaded, epitopes=epitopes)
 
 
-def _embed(model: str, receptors: pa.Table, **options) -> np.ndarray:
+def _embed(args, receptors: pa.Table, **options) -> np.ndarray:
     """Return vectors by a model, which is loaded once."""
-    return _encoder(model).embed(receptors, **options)
+    return _encoder(args.model, args.threads).embed(receptors, **options)
 
 
 @cache
-def _encoder(model: str):
+def _encoder(model: str, threads: int):
     from airrvec.encoders.sceptr import Sceptr
 
-    return Sceptr(model)
+    return Sceptr(model, threads=threads)
 
 
 def _write(sample: str, cells: pa.Table, calls, about: dict, columns: pa.Schema, args) -> None:
@@ -210,13 +210,13 @@ def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray
     if args.embeddings is None:
         for start in range(0, len(receptors), tables.BATCH):
             part = receptors.slice(start, tables.BATCH)
-            yield np.arange(start, start + len(part)), _embed(args.model, part)
+            yield np.arange(start, start + len(part)), _embed(args, part)
         return
     check_same_model(
         "its vectors",
         read_model(args.embeddings),
         "those of the references",
-        _encoder(args.model).loaded.vector_model,
+        _encoder(args.model, args.threads).loaded.vector_model,
         file=args.embeddings,
         fix="Give the model of the vectors with --model",
     )

@@ -1,6 +1,6 @@
 """Nearest neighbours against all distances at once."""
 
-from airrvec.search import neighbours, radius_search
+from airrvec.search import collecting, neighbours, radius_search, rounded
 
 import numpy as np
 import pytest
@@ -20,6 +20,13 @@ def brute_force(queries, references, k):
     return np.take_along_axis(distances, rows, 1), rows
 
 
+@pytest.fixture(params=[True, False], ids=["rounded", "float32"])
+def products(request, monkeypatch):
+    """Both ways to find candidates, on any processor."""
+    monkeypatch.setattr(rounded, "ROUNDED", request.param)
+
+
+@pytest.mark.usefixtures("products")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_exact_search_finds_what_all_distances_say(threads):
     queries, references = unit_vectors(600, 64, 1), unit_vectors(5000, 64, 2)  # several blocks of both
@@ -29,6 +36,7 @@ def test_exact_search_finds_what_all_distances_say(threads):
     assert distances == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.usefixtures("products")
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 30.0, 1e6])
 def test_vectors_of_any_length(scale):
     """Products of long vectors lie on both sides of zero, by more than keys of 63 bits can be apart."""
@@ -58,6 +66,86 @@ def test_equal_vectors_have_distance_zero_and_the_lower_row_is_first():
     distances, rows = neighbours.nearest(references[:1], references, 4)
     assert (distances == 0).all()
     assert rows.tolist() == [[0, 1, 2, 3]]
+
+
+@pytest.fixture
+def searched_again(monkeypatch):
+    """Numbers of queries that are searched again, without rounded vectors and limits from a sample."""
+    n_again, search = [], neighbours._nearest_in_cells
+
+    def counted(queries, *args):
+        n_again.append(len(queries))
+        return search(queries, *args)
+
+    monkeypatch.setattr(neighbours, "_nearest_in_cells", counted)
+    return n_again
+
+
+def test_vectors_far_from_the_origin(searched_again):
+    """Rounding depends on the distances from the centre of the references."""
+    queries, references = (100 + 0.1 * unit_vectors(n, 64, n) for n in (300, 5000))
+    distances, rows = neighbours.nearest(queries, references, 10)
+    expected, expected_rows = brute_force(queries, references, 10)
+    assert (rows == expected_rows).mean() > 0.99  # equal distances in float32 have another order in float64
+    np.testing.assert_allclose(distances, expected, rtol=1e-4)
+    assert sum(searched_again) <= 3
+
+
+def test_references_that_rounding_cannot_tell_apart(monkeypatch, searched_again):
+    """One reference is so far away that all others are rounded to one number."""
+    monkeypatch.setattr(rounded, "ROUNDED", True)
+    queries, references = unit_vectors(40, 64, 15), unit_vectors(3000, 64, 16)
+    references[17] = 1e6
+    distances, rows = neighbours.nearest(queries, references, 10)
+    expected, expected_rows = brute_force(queries, references, 10)
+    assert np.array_equal(rows, expected_rows)
+    assert distances == pytest.approx(expected, abs=1e-6)
+    assert searched_again == [40]
+
+
+def test_queries_too_far_away_to_be_rounded(monkeypatch, searched_again):
+    monkeypatch.setattr(rounded, "ROUNDED", True)
+    queries, references = unit_vectors(40, 64, 15), unit_vectors(3000, 64, 16)
+    queries[[3, 8]] *= 100
+    distances, rows = neighbours.nearest(queries, references, 10)
+    expected, expected_rows = brute_force(queries, references, 10)
+    assert np.array_equal(rows, expected_rows)
+    assert distances == pytest.approx(expected, rel=1e-5)
+    assert searched_again == [2]
+
+
+@pytest.mark.usefixtures("products")
+def test_limits_of_a_sample_that_are_too_low(searched_again):
+    """All references near a query are in the strips that give the limits, and there are fewer than k."""
+    queries, references = unit_vectors(64, 64, 17), unit_vectors(12_000, 64, 18)
+    strips = np.arange(len(references)) // neighbours.WIDTH
+    sampled = np.flatnonzero(strips % neighbours.SAMPLED == 0)[:512]
+    spread = np.linspace(0.05, 0.2, len(sampled), dtype=np.float32)[:, None]
+    references[sampled] = np.tile(queries, (8, 1)) + spread * references[sampled]
+    _, rows = neighbours.nearest(queries, references, 10)
+    assert np.array_equal(rows, brute_force(queries, references, 10)[1])
+    assert searched_again == [64]
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 64])
+def test_rounded_products_are_wrong_by_half_of_the_slack_at_most(d):
+    queries, references = 3 + unit_vectors(60, d, 19), 3 + 0.7 * unit_vectors(100, d, 20)
+    compared = rounded.Rounded.from_vectors(references, 90)
+    packed, is_short = compared.packed(queries)
+    limits, keys, counts = collecting.no_references(60, 100)
+    limits[:] = rounded.HIGHEST
+    strips = np.arange(0, 96, neighbours.WIDTH)
+    collecting.collect(packed, compared.columns, strips, limits, compared.slack, 100, keys, counts)
+    assert is_short.any()
+    assert (counts == 90).all()  # no places behind the last reference
+    centred = [(part.astype(np.float64) - compared.centre) * compared.scale for part in (queries, references)]
+    for query in np.flatnonzero(is_short):
+        rows = keys[query, :90] & collecting.LOWER
+        near = centred[1][rows]
+        exact = (near**2).sum(axis=1) / 2 - near @ centred[0][query]
+        products = [collecting._product(key) for key in keys[query, :90]]
+        assert np.abs(products - exact).max() <= compared.slack / 2
+        assert np.array_equal(np.sort(rows), np.arange(90))
 
 
 def test_vectors_with_nan_have_no_neighbours_and_are_nobodys():
@@ -90,18 +178,18 @@ def test_many_equally_near_references_give_the_lowest_rows():
 def test_keys_sort_as_their_products_and_the_least_are_kept(products, k):
     products = np.array(products, np.float32) + np.float32(0)  # no -0.0: its key is below that of 0.0
     keys = np.array(
-        [neighbours._key(bits, place) for place, bits in enumerate(products.view(np.int32))], np.int64
+        [collecting._key(bits, place) for place, bits in enumerate(products.view(np.int32))], np.int64
     )
     order = np.argsort(keys)
     assert np.array_equal(order, np.argsort(products, kind="stable"))
-    assert np.array_equal([neighbours._product(key) for key in keys], products)
+    assert np.array_equal([collecting._product(key) for key in keys], products)
     k = min(k, len(keys))
     least = np.sort(keys)[:k]
     selected = keys.copy()
-    neighbours.select(selected, k)
+    collecting.select(selected, k)
     assert np.array_equal(np.sort(selected[:k]), least)
     dropped = keys.copy()
-    count, limit = neighbours._drop(dropped, k)
+    count, limit = collecting._drop(dropped, k, np.float32(0))
     assert count >= k
     assert np.array_equal(np.sort(dropped[:count])[:k], least)
     assert limit >= products[order[k - 1]]

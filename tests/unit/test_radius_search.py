@@ -1,7 +1,7 @@
 """Pairs within a radius against all distances at once, in one cell and in many."""
 
 from airrvec.repertoire import clustering
-from airrvec.search import neighbours, radius_search
+from airrvec.search import neighbours, radius_search, rounded
 from airrvec.search.lower_bounds import lower_bounds
 
 import numpy as np
@@ -31,10 +31,12 @@ def all_pairs(queries, references, radius):
     return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 
-@pytest.fixture(params=[1, 7, 64])
+@pytest.fixture(params=[(1, True), (7, True), (7, False), (64, True), (64, False)])
 def cells(request, monkeypatch):
-    """Vectors of a cell: one row, a few, more than the kernels compare at once."""
-    monkeypatch.setattr(radius_search, "CELL", request.param)
+    """Vectors of a cell: one row, a few, more than the kernels compare at once; rounded or not."""
+    size, is_rounded = request.param
+    monkeypatch.setattr(radius_search, "CELL", size)
+    monkeypatch.setattr(rounded, "ROUNDED", is_rounded)
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.3, 0.7, 1.0, 2.5])
@@ -105,6 +107,29 @@ def test_short_vectors_are_never_farther_apart_than_the_vectors():
         apart = cdist(vectors[:400], vectors[:400])
         assert (cdist(short, short) <= apart + 1e-6).all()
         assert short.shape[1] <= 65
+
+
+@pytest.mark.parametrize("is_rounded", [True, False])
+@pytest.mark.parametrize("limit", [0.01, 0.5, 3.0, 1e6])
+def test_no_product_within_the_limit_is_below_zero(monkeypatch, is_rounded, limit):
+    monkeypatch.setattr(rounded, "ROUNDED", is_rounded)
+    short = 2 * unit_vectors(200, 9, 12) * np.linspace(0, 1, 200, dtype=np.float32)[:, None]
+    products = rounded.ShortProducts.within(limit, 2.0, 9)
+    numbers, halves = products.numbers(short)
+    one, far, half = products.constants
+    queries = np.column_stack([numbers, np.full(200, one), halves + half])
+    references = np.column_stack([numbers, halves, np.full(200, one)])
+    nowhere = np.append(np.zeros_like(numbers[0]), [far, one]).astype(numbers.dtype)
+    queries, references, nowhere = (
+        part.view(np.int16).astype(np.int64) if is_rounded else part.astype(np.float64)
+        for part in (queries, references, nowhere)
+    )
+    found = queries @ references.T
+    squares = cdist(short, short, "sqeuclidean")
+    assert (found[squares <= limit] >= (0 if is_rounded else -1e-6 * limit)).all()
+    assert (found[squares > 1.01 * limit + 0.01] < 0).all()
+    assert (queries @ nowhere < 0).all()
+    assert np.abs(found).max() < 2**31 or not is_rounded
 
 
 @pytest.mark.parametrize("part", [50, 400, 10_000])

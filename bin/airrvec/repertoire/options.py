@@ -155,7 +155,7 @@ def make_groups(args, part, species: str) -> Iterator[Group]:
         return
     leave_out = part.receptors["clonotype_id"]
     receptors = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
-    encoder = Sceptr(args.model)
+    encoder = Sceptr(args.model, threads=args.threads)
     for chains in present:
         background_vectors = encoder.embed(with_chains(receptors, chains))
         background_vectors = background_vectors[np.isfinite(background_vectors).all(axis=1)]

@@ -30,14 +30,18 @@ class LowerBounds:
 
     def short(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return the short vectors of n rows of ``vectors``: float32, shape (n, p + 1)."""
-        short_vectors = np.empty((len(rows), self.axes.shape[1] + 1), np.float32)
-        for start in range(0, len(rows), N_SAMPLED):
-            block = vectors[rows[start : start + N_SAMPLED]] - self.mean
-            components = block @ self.axes
-            short_vectors[start : start + N_SAMPLED, :-1] = components
-            rest = (block**2).sum(axis=1) - (components**2).sum(axis=1)
-            short_vectors[start : start + N_SAMPLED, -1] = np.sqrt(np.maximum(rest, 0))
-        return short_vectors
+        apart = vectors[rows] - self.mean
+        components = apart @ self.axes
+        rest = (apart**2).sum(axis=1) - (components**2).sum(axis=1)
+        return np.column_stack([components, np.sqrt(np.maximum(rest, 0))]).astype(np.float32)
+
+    def longest(self, vectors: np.ndarray) -> float:
+        """Return the greatest length of a short vector of vectors, shape (n, d)."""
+        starts = range(0, len(vectors), N_SAMPLED)
+        return max(
+            float(np.linalg.norm(vectors[start : start + N_SAMPLED] - self.mean, axis=1).max())
+            for start in starts
+        )
 
 
 def lower_bounds(queries: np.ndarray, references: np.ndarray, radius: float, *, seed: int) -> LowerBounds:

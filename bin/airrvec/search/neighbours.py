@@ -1,7 +1,7 @@
 """
 Nearest neighbours by Euclidean distance, computed in blocks: the full distance matrix is never stored.
 
-Products of queries and references find the nearest, whose distances are then
+Products of queries and references, in float32 or rounded, find the nearest, whose distances are then
 computed from differences. Above a size limit the references are divided into cells, and a block of queries is
 compared only with the nearest cells: this search is approximate, and its recall is measured.
 """
@@ -12,192 +12,20 @@ from airrvec.core.errors import InputError, require_choice
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
 from airrvec.core.terminal import print_warning
-from airrvec.model.cpu.kernels import WIDTH, copy_strip, pack_weights
-from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, multiply_block
+from airrvec.model.cpu.kernels import WIDTH, pack_weights
+from airrvec.search import rounded
+from airrvec.search.collecting import (
+    NO_REFERENCE,
+    UNDECIDED,
+    collect,
+    distances_and_rows,
+    measure,
+    narrow,
+    no_references,
+)
+from airrvec.search.rounded import Rounded
 
-import numba
 import numpy as np
-
-NO_REFERENCE = np.float32(1e30)  # product of a place without a reference; no infinity, for fast arithmetic
-GATHERED = 32  # references that are measured at once
-LOWER = np.int64(0xFFFFFFFF)  # bits of a key that hold the place
-NOTHING = np.int64(0x7F800000FFFFFFFF)  # key of an infinite distance, to row -1
-
-_compiled = numba.njit(nogil=True, cache=True)
-# As in `airrvec.model.cpu.kernels`: the same digits freshly compiled and cached.
-_inlined = numba.njit(nogil=True, forceinline=True)
-
-
-@_compiled
-def collect(queries, references, start, stop, limits, n_kept, keys, counts):
-    """
-    Add the references from ``start`` to ``stop`` to the nearest of each query.
-
-    Parameters
-    ----------
-    queries : ndarray of float32, shape (n / ROWS, d + 1, ROWS)
-        (q, 1), packed by `airrvec.model.cpu.kernels.pack_weights`.
-    references : ndarray of float32, shape (d + 1, m)
-        Columns (−2 r, r · r). ``start`` and ``stop`` are multiples of `WIDTH`.
-    limits : ndarray of float32, shape (n,)
-        Greatest product that is kept. Lowered once ``n_kept`` references are nearer.
-    n_kept : int
-        References that are kept for each query.
-    keys : ndarray of int64, shape (n, room)
-        ``room`` is greater than ``n_kept``: the more, the fewer selections.
-    counts : ndarray of int64, shape (n,)
-        Keys in each row.
-    """
-    strip = np.empty((len(references), WIDTH), np.float32)
-    products = np.empty((ROWS, WIDTH), np.float32)
-    bits = products.view(np.int32)
-    for column in range(start, stop, WIDTH):
-        copy_strip(references, column, strip)
-        for group in range(len(queries)):
-            multiply_block(queries[group], strip, products, 0, 0)
-            for i in range(min(ROWS, len(limits) - group * ROWS)):
-                row = group * ROWS + i
-                for first in range(0, WIDTH, LANES):
-                    below = at_most(load(products, i, first), limits[row])
-                    while below:
-                        lane = first + lowest_bit(below)
-                        below &= below - 1
-                        keys[row, counts[row]] = _key(bits[i, lane], column + lane)
-                        counts[row] += 1
-                        if counts[row] == keys.shape[1]:
-                            counts[row], limits[row] = _drop(keys[row], n_kept)
-
-
-@_compiled
-def measure(queries, references, rows, n_kept, keys, counts):
-    """
-    Keep the least keys of each query, and put the distance, and the reference's row, in place of each.
-
-    Distances are computed from differences: a product of nearly equal vectors has lost its digits.
-
-    Parameters
-    ----------
-    queries, references : ndarray of float32, shape (n, d) and (m, d)
-    rows : ndarray of int64, shape (m,)
-        Rows of the references.
-    n_kept, keys, counts
-        As for `collect`.
-    """
-    distance = np.empty(1, np.float32)
-    bits = distance.view(np.int32)
-    # Copied first, because few loads at once wait for memory while distances are computed.
-    gathered = np.empty((GATHERED, references.shape[1]), np.float32)
-    for query in range(len(keys)):
-        if counts[query] > n_kept:
-            select(keys[query, : counts[query]], n_kept)
-            counts[query] = n_kept
-        for first in range(0, counts[query], GATHERED):
-            last = min(first + GATHERED, counts[query])
-            for at in range(first, last):
-                place = keys[query, at] & LOWER
-                for dimension in range(references.shape[1]):
-                    gathered[at - first, dimension] = references[place, dimension]
-            for at in range(first, last):
-                distance[0] = np.sqrt(squared_distance(queries[query], gathered[at - first]))
-                keys[query, at] = _key(bits[0], rows[keys[query, at] & LOWER])
-
-
-@_compiled
-def _drop(keys, n_kept):
-    """
-    Drop keys, shape (n,), all distinct, until few but the least ``n_kept`` are left.
-
-    A threshold is found by bisection: counting takes a fraction of the time of selecting.
-
-    Returns
-    -------
-    count : int
-        Keys that are left, at the front; less than n.
-    limit : float
-        The greatest product that may still be among the least.
-    """
-    enough = n_kept + (len(keys) - n_kept) // 4
-    low, high, count = keys[0], keys[0], len(keys)
-    for key in keys:
-        low, high = min(low, key), max(high, key)
-    while count > enough and low < high:
-        middle = (low & high) + ((low ^ high) >> 1)  # their difference may be beyond 63 bits
-        below = 0
-        for key in keys:
-            below += key <= middle
-        if below >= n_kept:
-            high, count = middle, below
-        else:
-            low = middle + 1
-    kept = 0
-    for key in keys:
-        keys[kept] = key
-        kept += key <= high
-    return kept, _product(high)
-
-
-@_compiled
-def select(keys, k):
-    """Move the k least of the keys, shape (n,), to the front, in any order (quickselect)."""
-    low, high = 0, len(keys) - 1
-    while low < high:
-        middle = (low + high) // 2
-        a, b, c = keys[low], keys[middle], keys[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                i += 1
-                j -= 1
-        if k - 1 <= j:
-            high = j
-        elif k - 1 >= i:
-            low = i
-        else:
-            return
-
-
-@_inlined
-def _key(bits, place):
-    """Return a key; ``bits`` are those of a float32. Those of negative numbers fall as the number rises."""
-    ascending = bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
-    return (np.int64(ascending) << np.int64(32)) | np.int64(place)
-
-
-@_inlined
-def _product(key):
-    """Return the product of a key."""
-    bits = np.empty(1, np.int32)
-    upper = np.int32(key >> np.int64(32))
-    bits[0] = upper ^ ((upper >> np.int32(31)) & np.int32(0x7FFFFFFF))
-    return bits.view(np.float32)[0]
-
-
-@_inlined
-def squared_distance(x, y):
-    """Return the squared distance of two vectors, shape (d,), summed as NumPy sums up to 128 numbers."""
-    d = len(x)
-    whole = d - d % 8
-    a = b = c = e = f = g = h = i = np.float32(0)
-    for at in range(0, whole, 8):
-        a += (x[at] - y[at]) ** 2
-        b += (x[at + 1] - y[at + 1]) ** 2
-        c += (x[at + 2] - y[at + 2]) ** 2
-        e += (x[at + 3] - y[at + 3]) ** 2
-        f += (x[at + 4] - y[at + 4]) ** 2
-        g += (x[at + 5] - y[at + 5]) ** 2
-        h += (x[at + 6] - y[at + 6]) ** 2
-        i += (x[at + 7] - y[at + 7]) ** 2
-    total = ((a + b) + (c + e)) + ((f + g) + (h + i))
-    for at in range(whole, d):
-        total += (x[at] - y[at]) ** 2
-    return total
-
 
 # --- Index of the nearest-neighbour search: references grouped by cell
 
@@ -226,6 +54,17 @@ class Index:
     rows: np.ndarray
     starts: np.ndarray
     centres: np.ndarray
+
+    slack = np.float32(0)
+    highest = NO_REFERENCE / 2
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.rows >= 0))
+
+    @staticmethod
+    def packed(queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (q, 1) in the order in which `collect` reads them, and that all can be compared."""
+        return packed(queries), np.ones(len(queries), bool)
 
     @property
     def largest_cell(self) -> int:
@@ -259,6 +98,7 @@ def single_cell_index(references: np.ndarray) -> Index:
 
 QUERIES = 256  # of a block
 MARGIN = 8  # candidates beyond k whose distances are recomputed
+SAMPLED = 16  # one strip of so many gives the limits for all others
 APPROXIMATE_ABOVE = 10**12  # pairs of a query and a reference
 N_PROBED, N_MEASURED = 16, 1000  # cells searched per query; queries used to measure the recall
 ROUNDS = 4  # of k-means: ten find .003 more of a store's neighbours, and take three times as long
@@ -391,47 +231,75 @@ def _cells(references: np.ndarray, *, seed: int, threads: int) -> Index:
 def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and rows, shape (n, k), for vectors without NaN; inf and -1 where there are fewer."""
     queries = np.ascontiguousarray(queries, np.float32)
-    several_cells = len(index.centres) > 1
-    if several_cells:
+    if len(index.centres) > 1:
         n_probed = min(N_PROBED, len(index.centres))
         _, probed = _nearest(queries, single_cell_index(index.centres), n_probed, threads)
         order = np.argsort(probed[:, 0], kind="stable")  # queries of a block share their cells
+
+        def search(block: slice) -> np.ndarray:
+            return _nearest_in_cells(queries[order[block]], index, np.unique(probed[order[block]]), k)
     else:
         order = np.arange(len(queries))
-    n_kept = k + MARGIN
+        compared = Rounded.from_vectors(index.vectors, len(index)) if rounded.ROUNDED else index
 
-    def search(block: slice) -> tuple[np.ndarray, np.ndarray]:
-        vectors = queries[order[block]]
-        in_order = packed(vectors)
-        limits, keys, counts = no_references(len(vectors), n_kept)
-        for cell in np.unique(probed[order[block]]) if several_cells else [0]:
-            start, stop = index.starts[cell], index.starts[cell + 1]
-            collect(in_order, index.columns, start, stop, limits, n_kept, keys, counts)
-        measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
-        return distances_and_rows(np.sort(keys[:, :n_kept], axis=1)[:, :k])
+        def search(block: slice) -> np.ndarray:
+            return _nearest_of_all(queries[block], index, compared, k)
 
     distances, rows = np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)
     parts = blocks(len(queries))
-    for block, part in zip(parts, in_threads(search, parts, threads), strict=True):
-        distances[order[block]], rows[order[block]] = part
+    for block, keys in zip(parts, in_threads(search, parts, threads), strict=True):
+        distances[order[block]], rows[order[block]] = distances_and_rows(keys)
     return distances, rows
 
 
-def no_references(n: int, n_kept: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return limits, keys and counts, as of `collect`, of ``n`` queries that were compared with nothing."""
-    room = n_kept + max(2 * n_kept, 64)
-    limits = np.full(n, NO_REFERENCE / 2, np.float32)
-    return limits, np.full((n, room), NOTHING), np.zeros(n, np.int64)
+def _nearest_in_cells(queries: np.ndarray, index: Index, cells: np.ndarray, k: int) -> np.ndarray:
+    """Return the keys of the k nearest of some cells, ascending: int64, shape (n, k)."""
+    in_order, n_kept = packed(queries), k + MARGIN
+    limits, keys, counts = no_references(len(queries), n_kept)
+    for cell in cells:
+        strips = np.arange(*index.starts[cell : cell + 2], WIDTH)
+        collect(in_order, index.columns, strips, limits, index.slack, n_kept, keys, counts)
+    measure(queries, index.vectors, index.rows, n_kept, keys, counts)
+    return np.sort(keys[:, :n_kept], axis=1)[:, :k]
+
+
+def _nearest_of_all(queries: np.ndarray, index: Index, compared: "Index | Rounded", k: int) -> np.ndarray:
+    """
+    Return the keys of the k nearest references of an index of one cell, ascending: int64, shape (n, k).
+
+    Some of the references give the limits for all others: fewer pass than while limits sink. Those of few
+    queries are too low; they, and those that cannot be told apart by rounded vectors, are searched again.
+
+    Parameters
+    ----------
+    compared : Index or Rounded
+        The references as they are multiplied.
+    """
+    n_kept = min(k + MARGIN, len(index))
+    strips = np.arange(0, len(index.rows), WIDTH)
+    is_sampled = np.arange(len(strips)) % SAMPLED == 0
+    (in_order, comparable), slack = compared.packed(queries), compared.slack
+    limits, keys, counts = no_references(len(queries), n_kept)
+    limits[:] = np.where(comparable, np.minimum(limits, compared.highest), UNDECIDED)
+    if len(strips) > SAMPLED**2:
+        n_expected = n_kept / SAMPLED
+        enough = int(n_expected + 3 * np.sqrt(n_expected) + 3)
+        collect(in_order, compared.columns, strips[is_sampled], limits, slack, enough, keys, counts)
+        narrow(limits, slack, enough, keys, counts)
+        strips = strips[~is_sampled]
+    collect(in_order, compared.columns, strips, limits, slack, n_kept, keys, counts)
+    narrow(limits, slack, n_kept, keys, counts)
+    measure(queries, index.vectors, index.rows, keys.shape[1], keys, counts)
+    nearest_keys = np.sort(keys[:, : max(k, counts.max())], axis=1)[:, :k]
+    undecided = np.flatnonzero(limits == UNDECIDED)
+    if len(undecided):
+        nearest_keys[undecided] = _nearest_in_cells(queries[undecided], index, np.array([0]), k)
+    return nearest_keys
 
 
 def packed(queries: np.ndarray) -> np.ndarray:
     """Return (q, 1) in the order in which `collecting.collect` reads them."""
     return pack_weights(np.concatenate([queries, np.ones((len(queries), 1), np.float32)], axis=1), "fp32")
-
-
-def distances_and_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances and rows from keys of `collecting.measure`."""
-    return (keys >> 32).astype(np.int32).view(np.float32), keys.astype(np.int32).astype(np.int64)
 
 
 def blocks(n: int) -> list[slice]:

@@ -14,10 +14,11 @@ from typing import NamedTuple
 from airrvec.core.progress import counter
 from airrvec.core.runtime import in_threads
 from airrvec.model.cpu.kernels import WIDTH
-from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
+from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum
 from airrvec.search import neighbours
-from airrvec.search.lower_bounds import lower_bounds
-from airrvec.search.neighbours import squared_distance
+from airrvec.search.collecting import multiply, squared_distance
+from airrvec.search.lower_bounds import N_SAMPLED, lower_bounds
+from airrvec.search.rounded import ShortProducts
 
 import numba
 import numpy as np
@@ -138,7 +139,6 @@ def _bucket(lead, least, scale):
 # then pairs whose short vectors are too far apart. The distances of the
 # rest are computed from differences.
 
-FAR = np.float32(-1e30)  # excess of a place without a row
 TILE = 4  # cells whose short vectors stay in the cache while those of other cells are compared with them
 ALL = (1 << LANES) - 1
 
@@ -153,10 +153,10 @@ class Side(NamedTuple):
         In the order of rows.
     rows : ndarray of int64, shape (n,)
         Row of each place.
-    short : ndarray of float32, shape (n, p)
-        Short vectors, by place.
-    squares : ndarray of float32, shape (n,)
-        Squared length of each short vector, by place.
+    short : ndarray of float32 or int32, shape (n, p)
+        Short vectors, by place, as of `ShortProducts`.
+    halves : ndarray of the same type, shape (n,)
+        −s · s / 2 of each short vector s, by place.
     own : ndarray of float32, shape (n,)
         Product of each vector with the centre of its cell, by place.
     """
@@ -164,7 +164,7 @@ class Side(NamedTuple):
     vectors: np.ndarray
     rows: np.ndarray
     short: np.ndarray
-    squares: np.ndarray
+    halves: np.ndarray
     own: np.ndarray
 
 
@@ -176,7 +176,7 @@ class Block(NamedTuple):
     ----------
     pieces : ndarray of int64, shape (n_pieces, 3)
         Cells or parts of cells, one after the other: cell, first place, last place + 1.
-    vectors, rows, short, squares, own : ndarray
+    vectors, rows, short, halves, own : ndarray
         Of these places, as in `Side`, but all by place.
     products : ndarray of float32, shape (n_others, n)
         Products with the centres of the pieces of the other block.
@@ -186,13 +186,13 @@ class Block(NamedTuple):
     vectors: np.ndarray
     rows: np.ndarray
     short: np.ndarray
-    squares: np.ndarray
+    halves: np.ndarray
     own: np.ndarray
     products: np.ndarray
 
 
 @_compiled
-def join_blocks(block, other_block, same, reach, radius, limit):
+def join_blocks(block, other_block, same, reach, radius, limit, constants):
     """
     Return the pairs within a radius of the queries of a block and the references of another.
 
@@ -207,6 +207,8 @@ def join_blocks(block, other_block, same, reach, radius, limit):
     radius : float32
     limit : float
         Greatest squared distance of the short vectors of a pair.
+    constants : ndarray, shape (3,)
+        Of `ShortProducts`.
 
     Returns
     -------
@@ -218,8 +220,8 @@ def join_blocks(block, other_block, same, reach, radius, limit):
     for i in range(len(block.pieces)):
         most = max(most, block.pieces[i, 2] - block.pieces[i, 1])
     n_numbers = block.short.shape[1] + 2
-    packed = np.empty((-(-most // ROWS), n_numbers, ROWS), np.float32)
-    strip, excess = np.empty((n_numbers, WIDTH), np.float32), np.empty((ROWS, WIDTH), np.float32)
+    packed = np.empty((-(-most // ROWS), n_numbers, ROWS), constants.dtype)
+    strip, excess = np.empty((n_numbers, WIDTH), constants.dtype), np.empty((ROWS, WIDTH), np.float32)
     candidates = np.empty(packed.shape[0] * ROWS * WIDTH, np.int64)
     pairs, distances, n_pairs = np.empty((256, 2), np.int64), np.empty(256, np.float32), np.int64(0)
     for i, j in _in_tiles(len(block.pieces), len(other_block.pieces)):
@@ -244,7 +246,7 @@ def join_blocks(block, other_block, same, reach, radius, limit):
             )
         near += begin
         other_near += other_begin
-        n_groups = _pack(block, near, limit, packed) if len(other_near) else 0
+        n_groups = _pack(block, near, constants, packed) if len(other_near) else 0
         for column in range(0, len(other_near), WIDTH):
             if other != cell:
                 highest = reach[i, j] - other_floors[column // WIDTH]
@@ -254,7 +256,7 @@ def join_blocks(block, other_block, same, reach, radius, limit):
                 n_groups = min(-(-len(near) // ROWS), (column + WIDTH - 1) // ROWS + 1)
             if n_groups == 0:
                 break
-            _gather(other_block, other_near[column : column + WIDTH], strip)
+            _gather(other_block, other_near[column : column + WIDTH], constants, strip)
             n_candidates = _collect(packed, n_groups, strip, excess, candidates)
             if n_candidates:
                 pairs, distances = _with_room(pairs, distances, n_pairs + n_candidates)
@@ -266,7 +268,8 @@ def join_blocks(block, other_block, same, reach, radius, limit):
     return pairs[:n_pairs].copy(), distances[:n_pairs].copy()  # there was room for all candidates
 
 
-@_compiled
+# Not cached by itself: numba cannot compile a caller of a generator that comes from the cache.
+@numba.njit(nogil=True)
 def _in_tiles(n, m):
     """Yield all pairs of numbers below n and m, a few of the second at once."""
     for first in range(0, m, TILE):
@@ -276,31 +279,33 @@ def _in_tiles(n, m):
 
 
 @_compiled
-def _pack(block, places, limit, packed):
-    """Set ``packed`` to (2 q, 1, limit − q · q) of queries, in groups of `ROWS`; return their number."""
+def _pack(block, places, constants, packed):
+    """Set ``packed`` to the numbers of queries, in groups of `ROWS`; return the number of groups."""
     n, n_short = len(places), block.short.shape[1]
+    one, far, half = constants
     n_groups = -(-n // ROWS)
     for at in range(n_groups * ROWS):
         group, i = at // ROWS, at % ROWS
         for j in range(n_short):
-            packed[group, j, i] = np.float32(2) * block.short[places[at], j] if at < n else np.float32(0)
-        packed[group, n_short, i] = 1
-        packed[group, n_short + 1, i] = limit - block.squares[places[at]] if at < n else FAR
+            packed[group, j, i] = block.short[places[at], j] if at < n else 0
+        packed[group, n_short, i] = one
+        packed[group, n_short + 1, i] = block.halves[places[at]] + half if at < n else far
     return n_groups
 
 
 @_compiled
-def _gather(block, places, strip):
-    """Set the columns of ``strip`` to (r, −r · r, 1) of references: times a query, limit − |q − r|²."""
+def _gather(block, places, constants, strip):
+    """Set the columns of ``strip`` to the numbers of references."""
     n_short = block.short.shape[1]
+    one, far, _ = constants
     strip[:n_short] = 0
-    strip[n_short] = FAR
-    strip[n_short + 1] = 1
+    strip[n_short] = far
+    strip[n_short + 1] = one
     for lane in range(len(places)):
         place = places[lane]
         for j in range(n_short):
             strip[j, lane] = block.short[place, j]
-        strip[n_short, lane] = -block.squares[place]
+        strip[n_short, lane] = block.halves[place]
 
 
 @_compiled
@@ -308,7 +313,7 @@ def _collect(packed, n_groups, strip, excess, candidates):
     """Set ``candidates`` to the query, times `WIDTH`, plus the reference of pairs; return their number."""
     n = 0
     for group in range(n_groups):
-        multiply_block(packed[group], strip, excess, 0, 0)
+        multiply(packed[group], strip, excess)
         most = load(excess, 0, 0)
         for i in range(ROWS):
             for lane in range(0, WIDTH, LANES):
@@ -466,10 +471,12 @@ def join(
     centres = neighbours.cell_centres(sample, n_cells, seed=SEED, threads=threads)
     bounds = lower_bounds(parts[0], parts[-1], radius, seed=SEED)
     size = min(MOST_ROWS, max(CELL, -(-max(map(len, parts)) // LEAST_BLOCKS)))
-    grouped = [_grouped(part, centres, bounds, size, threads) for part in parts]
-    (side, blocks), (other_side, other_blocks) = grouped[0], grouped[-1]
     rounding = ROUNDING * longest
     limit = radius**2 + 4 * rounding
+    longest_short = max(bounds.longest(part) for part in parts)
+    products = ShortProducts.within(limit, longest_short, bounds.axes.shape[1] + 1)
+    grouped = [_grouped(part, centres, bounds, products, size, threads) for part in parts]
+    (side, blocks), (other_side, other_blocks) = grouped[0], grouped[-1]
 
     def search(row: tuple[np.ndarray, list[np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
         pieces, partners = row
@@ -481,7 +488,8 @@ def join(
             if other_pieces is not pieces:
                 other_vectors = _vectors(other_side, other_pieces)
                 other_block = _block(other_side, other_pieces, other_vectors, centres[pieces[:, 0]])
-            results.append(join_blocks(block, other_block, same, reach, np.float32(radius), limit))
+            sides = block, other_block, same, reach
+            results.append(join_blocks(*sides, np.float32(radius), limit, products.constants))
         return results
 
     n, m = len(blocks), len(other_blocks)
@@ -497,7 +505,7 @@ def join(
             yield np.stack([usable[0][pairs[:, 0]], usable[-1][pairs[:, 1]]], axis=1), distances
 
 
-def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[Side, list[np.ndarray]]:
+def _grouped(vectors, centres, bounds, products, size: int, threads: int) -> tuple[Side, list[np.ndarray]]:
     """Return vectors grouped by their nearest centre, and the pieces of blocks of up to ``size`` of them."""
     _, cell = neighbours.nearest(vectors, centres, 1, threads=threads)
     rows = np.argsort(cell[:, 0], kind="stable")
@@ -513,8 +521,12 @@ def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[Side, l
             blocks.append([])
         blocks[-1].append(piece)
     own = own_products(vectors, cell[:, 0], centres)[rows]
-    short = bounds.short(vectors, rows)
-    side = Side(vectors, rows, short, np.einsum("nd,nd->n", short, short), own)
+    parts = [
+        products.numbers(bounds.short(vectors, rows[start : start + N_SAMPLED]))
+        for start in range(0, len(rows), N_SAMPLED)
+    ]
+    short, halves = (np.concatenate(numbers) for numbers in zip(*parts, strict=True))
+    side = Side(vectors, rows, short, halves, own)
     return side, [np.array(block) for block in blocks]
 
 
@@ -527,8 +539,8 @@ def _block(side: Side, pieces, vectors, other_centres) -> Block:
     """Return a block with the products that bound the distances to the pieces of another one."""
     places = slice(pieces[0, 1], pieces[-1, 2])
     products = other_centres @ vectors.T
-    rows, short, squares, own = (part[places] for part in side[1:])
-    return Block(pieces, vectors, rows, short, squares, own, products)
+    rows, short, halves, own = (part[places] for part in side[1:])
+    return Block(pieces, vectors, rows, short, halves, own, products)
 
 
 def _sorted(blocks, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

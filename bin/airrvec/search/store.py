@@ -18,7 +18,7 @@ from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
 from airrvec.model.cpu.kernels import WIDTH, copy_strip
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
-from airrvec.search import neighbours
+from airrvec.search import collecting, neighbours
 from airrvec.search.neighbours import Index, build_index, single_cell_index
 
 import numba
@@ -287,20 +287,21 @@ def nearest(
     neighbours.check_widths(queries, store.centres)
     usable, vectors = neighbours.finite(queries)
     k = min(k, len(store))
-    best = np.full((len(queries), k), neighbours.NOTHING)
+    best = np.full((len(queries), k), collecting.NOTHING)
     n_kept = k + neighbours.MARGIN
     lock = Lock()
 
     def search(vectors, packed, query_rows, index, start, stop) -> None:
-        limits, keys, counts = neighbours.no_references(len(vectors), n_kept)
-        neighbours.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
-        neighbours.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
+        limits, keys, counts = collecting.no_references(len(vectors), n_kept)
+        strips = np.arange(start, stop, WIDTH)
+        collecting.collect(packed, index.columns, strips, limits, index.slack, n_kept, keys, counts)
+        collecting.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
         with lock:
             both = np.concatenate([best[usable[query_rows]], keys[:, :n_kept]], axis=1)
             best[usable[query_rows]] = np.sort(both, axis=1)[:, :k]
 
     _visit(store, vectors, search, exact=exact, threads=threads)
-    return neighbours.distances_and_rows(best)
+    return collecting.distances_and_rows(best)
 
 
 def within(
@@ -341,12 +342,12 @@ def within(
         keys = np.empty((len(vectors), step + 1), np.int64)
         for begin in range(start, stop, step):
             counts = np.zeros(len(vectors), np.int64)
-            end = min(begin + step, stop)
-            neighbours.collect(packed, index.columns, begin, end, limits, step, keys, counts)
-            neighbours.measure(vectors, index.vectors, index.rows, step, keys, counts)
+            strips = np.arange(begin, min(begin + step, stop), WIDTH)
+            collecting.collect(packed, index.columns, strips, limits, index.slack, step, keys, counts)
+            collecting.measure(vectors, index.vectors, index.rows, step, keys, counts)
             query = np.repeat(np.arange(len(counts)), counts)
             near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
-            kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | neighbours.LOWER
+            kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | collecting.LOWER
             with lock:
                 hits.append((usable[query_rows[query[kept]]], near[kept]))
                 n_hits[0] += int(kept.sum())
@@ -359,7 +360,7 @@ def within(
     query = np.concatenate([np.empty(0, np.int64), *(part for part, _ in hits)])
     keys = np.concatenate([np.empty(0, np.int64), *(part for _, part in hits)])
     order = np.lexsort((keys, query))
-    distances, rows = neighbours.distances_and_rows(keys[order])
+    distances, rows = collecting.distances_and_rows(keys[order])
     return query[order], rows, distances
 
 

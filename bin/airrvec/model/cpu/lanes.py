@@ -225,7 +225,29 @@ def _add_products_of_pairs(builder, total, x, y):
     return builder.call(function, [total, builder.bitcast(x, _BFLOATS), builder.bitcast(y, _BFLOATS)])
 
 
-def _block_product(add_product, n_columns: int, description: str, *, with_bias: bool = False):
+_SHORTS = ir.VectorType(ir.IntType(16), 2 * LANES)
+_WIDE = ir.VectorType(ir.IntType(32), 2 * LANES)
+
+
+def _add_whole_products_of_pairs(builder, total, x, y):
+    """LLVM makes of it pmaddwd or vpdpwssd, which multiply twice as many numbers as those of float32."""
+    x, y = (builder.sext(builder.bitcast(part, _SHORTS), _WIDE) for part in (x, y))
+    products = builder.mul(x, y)
+    first, second = (
+        builder.shuffle_vector(products, _WIDE(ir.Undefined), _INTEGERS([*range(start, 2 * LANES, 2)]))
+        for start in (0, 1)
+    )
+    total = builder.add(builder.bitcast(total, _INTEGERS), builder.add(first, second))
+    return builder.bitcast(total, _FLOATS)
+
+
+def _as_float(builder, total):
+    return builder.sitofp(builder.bitcast(total, _INTEGERS), _FLOATS)
+
+
+def _block_product(
+    add_product, n_columns: int, description: str, *, with_bias: bool = False, finish: Callable | None = None
+):
     """Return a function that computes `ROWS` rows and ``n_columns`` times 16 columns of a product."""
     places = [(row, column) for row in range(ROWS) for column in range(n_columns)]
 
@@ -237,11 +259,12 @@ def _block_product(add_product, n_columns: int, description: str, *, with_bias: 
         for (r, _), total in totals.items():
             start = _FLOATS(None)
             if bias:
-                numbers = context.make_array(signature.args[-1])(context, builder, bias[0])
-                place = builder.gep(numbers.data, [builder.add(first_row, _INDEX(r))])
+                biases = context.make_array(signature.args[-1])(context, builder, bias[0])
+                place = builder.gep(biases.data, [builder.add(first_row, _INDEX(r))])
                 start = _filled(builder, builder.load(place))
             builder.store(start, total)
         weights = context.make_array(weight_type)(context, builder, weight)
+        numbers = builder.bitcast(weights.data, ir.FloatType().as_pointer())
         if context.enable_boundscheck:
             size = builder.extract_value(weights.shape, 1)
             cgutils.do_boundscheck(context, builder, _INDEX(ROWS - 1), size)
@@ -253,13 +276,14 @@ def _block_product(add_product, n_columns: int, description: str, *, with_bias: 
             ]
             start = builder.mul(step, _INDEX(ROWS))
             for (r, c), total in totals.items():
-                number = builder.load(builder.gep(weights.data, [builder.add(start, _INDEX(r))]))
+                number = builder.load(builder.gep(numbers, [builder.add(start, _INDEX(r))]))
                 summed = add_product(builder, builder.load(total), columns[c], _filled(builder, number))
                 builder.store(summed, total)
         for (r, c), total in totals.items():
             place = builder.add(first_row, _INDEX(r)), builder.add(first_column, _INDEX(LANES * c))
             address = _address(context, builder, out_type, out, *place)
-            builder.store(builder.load(total), address, align=4)
+            value = builder.load(total)
+            builder.store(finish(builder, value) if finish else value, address, align=4)
         return context.get_dummy_value()
 
     def function(_, weight, x, out, row, column):
@@ -289,6 +313,12 @@ multiply_pairs_and_add = _block_product(
     COLUMNS,
     _DESCRIPTION.format(_PLUS) + "Both factors in pairs of bfloat16.",
     with_bias=True,
+)
+multiply_whole_pairs = _block_product(
+    _add_whole_products_of_pairs,
+    COLUMNS,
+    _DESCRIPTION.format("") + "Both factors in pairs of int16, sums in int32 and then rounded to float32.",
+    finish=_as_float,
 )
 
 
