@@ -268,6 +268,12 @@ def size(figures: dict) -> None:
     }
 
 
+def nearest_peers(figures: dict) -> None:
+    ours, *peers = figures["searches"]  # faiss, where it is installed
+    assert (ours["program"], ours["ratio"]) == ("airrvec", 1)
+    assert all(row["distances"] == pytest.approx(ours["distances"], rel=1e-4) for row in peers)
+
+
 def tcrdist_speed(figures: dict) -> None:
     assert [row["program"] for row in figures["programs"]] == ["airrvec", "pyrepseq", "tcrdist3"]
     assert all(row["equal"] for row in figures["programs"])
@@ -346,6 +352,7 @@ ENTRIES = {
     "neighbours/neighbours_at_size.py": Entry(
         "--sizes 400 --chains beta --background 2000 --threads 1", has_rows("searches", 3)
     ),
+    "neighbours/nearest_peers.py": Entry("--queries 300 --references 200 --k 3 --rounds 1", nearest_peers),
     "report/map_embedding.py": Entry(
         "--models sceptr_tiny --receptors 200 --timed 50", has_rows("maps", 1), NO_CHROMIUM
     ),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -82,6 +83,8 @@ class Record:
         64 hexadecimal digits.
     size : int
         Bytes.
+    crc32 : str
+        8 hexadecimal digits: Nextflow's JVM compares a hundred times as fast by it.
     rows : int or None
         Rows of a Parquet file, or lines of a TSV file below its header; None of other files.
     schema : str or None
@@ -90,6 +93,7 @@ class Record:
 
     sha256: str
     size: int
+    crc32: str
     rows: int | None = None
     schema: str | None = None
 
@@ -97,10 +101,11 @@ class Record:
 def measure(path: str | Path) -> Record:
     """Read a file once and return its record; the rows and schema of a damaged Parquet file are None."""
     path = Path(path)
-    digest, size, lines, header, quoted = hashlib.sha256(), 0, 0, b"", False
+    digest, size, crc, lines, header, quoted = hashlib.sha256(), 0, 0, 0, b"", False
     is_tsv = path.suffix == ".tsv"
     for chunk in _chunks(path):
         digest.update(chunk)
+        crc = zlib.crc32(chunk, crc)
         size += len(chunk)
         if is_tsv:
             header += b"" if b"\n" in header else chunk
@@ -108,12 +113,13 @@ def measure(path: str | Path) -> Record:
                 lines += 0 if quoted else part.count(b"\n")
                 quoted = not quoted
             quoted = not quoted
+    checked = digest.hexdigest(), size, f"{crc:08x}"
     if is_tsv:
         columns = header.split(b"\n")[0].decode("utf-8", "replace").split("\t")
-        return Record(digest.hexdigest(), size, max(lines - 1, 0), schema_digest(columns))
+        return Record(*checked, max(lines - 1, 0), schema_digest(columns))
     if path.suffix == ".parquet":
-        return Record(digest.hexdigest(), size, *_parquet(path))
-    return Record(digest.hexdigest(), size)
+        return Record(*checked, *_parquet(path))
+    return Record(*checked)
 
 
 def sha256(path: str | Path) -> str:

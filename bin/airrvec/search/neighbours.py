@@ -240,7 +240,8 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
             return _nearest_in_cells(queries[order[block]], index, np.unique(probed[order[block]]), k)
     else:
         order = np.arange(len(queries))
-        compared = Rounded.from_vectors(index.vectors, len(index)) if rounded.ROUNDED else index
+        pays = rounded.ROUNDED and len(queries) >= rounded.FEWEST
+        compared = Rounded.from_vectors(index.vectors, len(index)) if pays else index
 
         def search(block: slice) -> np.ndarray:
             return _nearest_of_all(queries[block], index, compared, k)

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from airrvec.core.environment import compiled_features
 from airrvec.model.cpu.kernels import pack_weights
+from airrvec.model.cpu.lanes import LANES
 
+import numba
 import numpy as np
 
 ROUNDED = "avx2" in compiled_features()  # otherwise float32 is as fast
@@ -19,7 +21,9 @@ ROUNDED = "avx2" in compiled_features()  # otherwise float32 is as fast
 REFERENCE, QUERY = 20_000, 32_000
 HIGHEST = np.float32(9e8)  # above all products of references, below those of places without one
 SQUARE = 32_767  # half of the squares is a number of such units and a rest
-AT_ONCE = 65_536  # vectors that are held in float64
+FEWEST = 512  # queries for which rounding the references pays
+
+_compiled = numba.njit(nogil=True, cache=True)
 
 
 @dataclass(frozen=True)
@@ -62,16 +66,12 @@ class Rounded:
             The first n are references, and the others places without one.
         """
         m, d = references.shape
-        parts = [slice(start, min(start + AT_ONCE, n)) for start in range(0, n, AT_ONCE)]
         centre = references[:n].mean(axis=0, dtype=np.float64)
-        squares = [((references[part] - centre) ** 2).sum(axis=1) for part in parts]
-        scale = REFERENCE / max(np.sqrt(max(part.max() for part in squares)), 1e-30)
+        scale = REFERENCE / max(np.sqrt(_longest_square(references[:n], centre)), 1e-30)
         # Of the rounding of both vectors, of half of the squares, and of distances in float32.
         slack = (REFERENCE + QUERY) * np.sqrt(d) + d + 1 + 1e-7 * d * (REFERENCE + QUERY) ** 2
         columns = np.empty((-(-d // 2) + 1, m), np.int32)
-        for part, part_squares in zip(parts, squares, strict=True):
-            halves = np.divmod(np.rint(part_squares * scale**2 / 2), SQUARE)
-            columns[:, part] = _pairs((centre - references[part]) * scale, np.stack(halves, axis=1)).T
+        _round(references[:n], centre, scale, columns)
         columns[:, n:] = _pairs(np.zeros((1, d)), np.array([[SQUARE, SQUARE]])).T
         return cls(columns, centre, scale, np.float32(slack))
 
@@ -89,6 +89,44 @@ class Rounded:
         is_short = (vectors**2).sum(axis=1) <= QUERY**2
         vectors[~is_short] = 0
         return pack_weights(_pairs(vectors, np.array([[SQUARE, 1]]))), is_short
+
+
+@_compiled
+def _longest_square(vectors, centre):
+    """Return the greatest square of the distance of a vector, shape (n, d), from the centre."""
+    longest = 0.0
+    for row in range(len(vectors)):
+        square = 0.0
+        for i in range(len(centre)):
+            square += (vectors[row, i] - centre[i]) ** 2
+        longest = max(longest, square)
+    return longest
+
+
+@_compiled
+def _round(vectors, centre, scale, columns):
+    """Set the first columns of ``columns`` to those of vectors, shape (n, d), as of `Rounded`."""
+    n, d = vectors.shape
+    halves = np.empty(LANES)
+    for start in range(0, n, LANES):
+        stop = min(start + LANES, n)
+        halves[:] = 0
+        for pair in range(len(columns) - 1):
+            for row in range(start, stop):
+                first, second = 2 * pair, 2 * pair + 1
+                x = (centre[first] - vectors[row, first]) * scale
+                y = (centre[second] - vectors[row, second]) * scale if second < d else 0.0
+                halves[row - start] += (x * x + y * y) / 2
+                columns[pair, row] = _pair(np.rint(x), np.rint(y))
+        for row in range(start, stop):
+            half = np.rint(halves[row - start])
+            columns[-1, row] = _pair(half // SQUARE, half % SQUARE)
+
+
+@numba.njit(nogil=True, forceinline=True)
+def _pair(first, second):
+    """Return two whole numbers of 16 bits as one of 32, the first in the lower half."""
+    return np.int32((np.int64(second) << 16) | (np.int64(first) & 0xFFFF))
 
 
 SHORT = 15_000  # length of the longest short vector

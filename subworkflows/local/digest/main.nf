@@ -84,3 +84,11 @@ def fileDigest(path) {
     path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
     return digest.digest().encodeHex().toString()
 }
+
+// CRC-32, as tasks record it beside the SHA-256: a JVM without its second compiler, as Nextflow's is, reads a hundred
+// times as fast with it.
+def fileCrc(path) {
+    def crc = new java.util.zip.CRC32()
+    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> crc.update(bytes, 0, n) } }
+    return String.format('%08x', crc.value)
+}

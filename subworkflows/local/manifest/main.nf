@@ -2,7 +2,7 @@
 // write, in comments of their versions.yml; the end of the run compares this with what has been published.
 
 include { inBucket                                        } from '../files/main'
-include { fileDigest                                      } from '../digest/main'
+include { fileCrc ; fileDigest                            } from '../digest/main'
 include { escaped                                         } from '../published/main'
 include { isPublished ; linkOrFile ; located ; standingAt } from '../published/main'
 
@@ -60,8 +60,10 @@ def resultRow(path, name, made, folders) {
     def plain = withoutRecord().findResult { prefix, process -> name.startsWith(prefix) ? [process: process, script: process.toLowerCase()] : null }
     // A file in a bucket is not fetched again: its size is compared.
     def remote = inBucket(path) && candidates
-    def digest = remote ? null : fileDigest(path)
-    def record = candidates.find { found -> remote ? found.size == size : found.sha256 == digest }
+    def likely = candidates.findAll { found -> found.size == size }
+    def crc = likely && !remote ? fileCrc(path) : null
+    def record = likely.find { found -> remote || found.crc32 == crc }
+    def digest = remote || record ? null : fileDigest(path)
     if (record) {
         return record.subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script']) + [kind: 'result', path: name]
     }
