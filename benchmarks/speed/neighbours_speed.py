@@ -57,7 +57,7 @@ def main(argv=None):
         queries_MB=queries.nbytes / 2**20,
         mean_distance=distances.mean(),
     )
-    results.write(args, {"dimensions": args.dimensions, **table.rows[0]}, ["numba"])
+    results.write(args, {"dimensions": args.dimensions, "searches": table.rows}, ["numba"])
 
 
 if __name__ == "__main__":
