@@ -41,6 +41,7 @@ def main() -> None:
     vectors = np.random.default_rng(0).normal(size=(N, 64)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     neighbours.nearest(vectors, vectors, 5)
+    neighbours.nearest(vectors[:10], vectors, 5)  # too few to round the others for them
     radius_search.within(vectors, vectors, 0.5)
     radius_search.pairs_within(vectors, 0.5)
     layout.plane(vectors[:100], seed=0)

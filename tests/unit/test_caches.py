@@ -1,5 +1,6 @@
 """Scripts run where neither the project nor the home can be written, without a word about it."""
 
+import ast
 import os
 import re
 import shutil
@@ -47,6 +48,19 @@ def test_the_list_of_compiled_packages_is_whole():
     assert found == set(environment.COMPILED)
 
 
+def test_no_generator_is_cached_by_itself():
+    """numba cannot compile the caller of a generator that another process has cached meanwhile."""
+    cached = [
+        f"{path}: {node.name}"
+        for path in environment.LIBRARY.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and any(isinstance(part, ast.Yield) for part in ast.walk(node))
+        for decorator in node.decorator_list
+        if re.search(r"_compiled|_fast|cache=True", ast.unparse(decorator))
+    ]
+    assert cached == []
+
+
 def test_the_kernels_of_a_run_are_compiled_beforehand(tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -60,7 +74,7 @@ def test_the_kernels_of_a_run_are_compiled_beforehand(tmp_path):
     command = [sys.executable, "-c", code, ROOT / "containers"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    searches = {"collect", "measure", "_sort_rows", "gathered", "own_products", "join_blocks"}
+    searches = {"collect", "narrow", "measure", "_sort_rows", "gathered", "own_products", "join_blocks"}
     assert {*searches, "_add_rows", "embed_tokens", "linear", "attention", "finish_layer", "_descend"} <= {
         *done.stdout.split()
     }

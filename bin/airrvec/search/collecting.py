@@ -112,7 +112,9 @@ def narrow(limits, slack, n_kept, keys, counts):
         counts[query] = 0
         if count >= n_kept:
             select(own[:count], n_kept)
-            greatest = own[:n_kept].max()
+            greatest = own[0]
+            for at in range(1, n_kept):
+                greatest = max(greatest, own[at])
             limit, most = _product(greatest) + slack, _highest_key(greatest, slack)
         if limit <= limits[query]:
             limits[query] = limit
