@@ -15,7 +15,7 @@ from airrvec.model.cpu.lanes import LANES
 import numba
 import numpy as np
 
-ROUNDED = "avx2" in compiled_features()  # otherwise float32 is as fast
+ROUNDED = "avx2" in compiled_features()  # sixteen products at once, where there are eight of float32
 
 # Length of the longest reference, and most of a query: no product exceeds `HIGHEST`, nor any sum 2^31.
 REFERENCE, QUERY = 20_000, 32_000
