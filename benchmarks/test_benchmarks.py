@@ -379,7 +379,8 @@ ENTRIES = {
     ),
     "speed/map_speed.py": Entry("300 --threads 1", has_rows("maps", 1, points=300)),
     "speed/neighbours_speed.py": Entry(
-        "--queries 300 --references 200 --threads 1", has_rows("searches", 1, queries=300)
+        "--queries 300 --references 200 --threads 1",
+        lambda figures: figures["searches"][0]["mean_distance"] > 0,
     ),
     "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
     "speed/normalising_speed.py": Entry("DASH --rows 200 --peer-rows 100", has_rows("peers", 3, rows=100)),

@@ -100,26 +100,22 @@ def test_rounded_vectors_far_from_the_origin(searched_again):
 
 
 @pytest.mark.usefixtures("is_rounded")
-def test_references_that_rounding_cannot_tell_apart(searched_again):
-    """One reference is so far away that all others are rounded to one number."""
+@pytest.mark.parametrize(
+    ("far_queries", "far_references", "again", "tolerance"),
+    [
+        ([], [17], 40, {"abs": 1e-6}),  # so far away that all others are rounded to one number
+        ([3, 8], [], 2, {"rel": 1e-5}),  # too far away to be rounded
+    ],
+)
+def test_what_rounding_cannot_decide(searched_again, far_queries, far_references, again, tolerance):
     queries, references = unit_vectors(40, 64, 15), unit_vectors(3000, 64, 16)
-    references[17] = 1e6
+    queries[far_queries] *= 100
+    references[far_references] = 1e6
     distances, rows = neighbours.nearest(queries, references, 10)
     expected, expected_rows = brute_force(queries, references, 10)
     assert np.array_equal(rows, expected_rows)
-    assert distances == pytest.approx(expected, abs=1e-6)
-    assert searched_again == [40]
-
-
-@pytest.mark.usefixtures("is_rounded")
-def test_queries_too_far_away_to_be_rounded(searched_again):
-    queries, references = unit_vectors(40, 64, 15), unit_vectors(3000, 64, 16)
-    queries[[3, 8]] *= 100
-    distances, rows = neighbours.nearest(queries, references, 10)
-    expected, expected_rows = brute_force(queries, references, 10)
-    assert np.array_equal(rows, expected_rows)
-    assert distances == pytest.approx(expected, rel=1e-5)
-    assert searched_again == [2]
+    assert distances == pytest.approx(expected, **tolerance)
+    assert searched_again == [again]
 
 
 @pytest.mark.usefixtures("products")
