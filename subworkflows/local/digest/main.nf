@@ -45,9 +45,7 @@ def filesBelow(folder) {
 
 // SHA-256 of names and contents of all files in a folder, or of one file; '' if there is none.
 def contentDigest(path) {
-    return digestOfFiles(path) { found, digest ->
-        found.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
-    }
+    return digestOfFiles(path) { found, digest -> addContent(found, digest) }
 }
 
 // The same of names, sizes and times, for what is too large to be read before a run.
@@ -81,7 +79,7 @@ def codeDigests(library) {
 
 def fileDigest(path) {
     def digest = java.security.MessageDigest.getInstance('SHA-256')
-    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
+    addContent(path, digest)
     return digest.digest().encodeHex().toString()
 }
 
@@ -89,6 +87,11 @@ def fileDigest(path) {
 // times as fast with it.
 def fileCrc(path) {
     def crc = new java.util.zip.CRC32()
-    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> crc.update(bytes, 0, n) } }
+    addContent(path, crc)
     return String.format('%08x', crc.value)
+}
+
+// Adds what a file holds to a digest or a CRC.
+def addContent(path, sum) {
+    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> sum.update(bytes, 0, n) } }
 }

@@ -63,10 +63,10 @@ def resultRow(path, name, made, folders) {
     def likely = candidates.findAll { found -> found.size == size }
     def crc = likely && !remote ? fileCrc(path) : null
     def record = likely.find { found -> remote || found.crc32 == crc }
-    def digest = remote || record ? null : fileDigest(path)
     if (record) {
         return record.subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script']) + [kind: 'result', path: name]
     }
+    def digest = remote ? null : fileDigest(path)
     def own = plain ? folders.collect { folder -> folder.resolve(name.replaceFirst(/^(r|multiqc|pipeline_info)\//, '')) }.findAll { copy -> copy.exists() } : []
     def changed = own && !own.any { copy -> fileDigest(copy) == digest }
     if ((plain && !changed) || workflow.stubRun) {
