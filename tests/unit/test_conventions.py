@@ -177,6 +177,16 @@ def test_every_published_file_is_written_anew_and_its_folder_known():
     assert folders - {"", "pipeline_info"} == set(manifest.FOLDERS)
 
 
+@pytest.mark.parametrize("path", sorted(ROOT.glob("modules/*/*/main.nf")), ids=lambda path: path.parent.name)
+def test_words_of_a_process_with_names_have_parentheses(path):
+    """Without them Nextflow's parser fails in its quick mode, and reads the file a second time."""
+    words = re.findall(r"^    (?:path|tuple|env|eval|stdout|ext)\b.*$", path.read_text(), re.M)
+    bare = [re.sub(r"'[^']*'|\"[^\"]*\"|//.*", "", word) for word in words]
+    while any("(" in word for word in bare):
+        bare = [re.sub(r"\([^()]*\)", "", word) for word in bare]
+    assert [word for word in bare if re.search(r"\w: ", word)] == []
+
+
 @pytest.mark.parametrize("name", PROCESSES)
 def test_what_a_run_goes_on_without_says_why_it_is_missing(name):
     module = (ROOT / f"modules/local/{name}/main.nf").read_text()

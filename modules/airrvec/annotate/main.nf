@@ -8,9 +8,9 @@ process AIRRVEC_ANNOTATE {
     path reference // labelled table, or a folder written by `airrvec reference`
 
     output:
-    tuple val(meta), path("${prefix}/*.parquet"), emit: tables // calls of receptors and of cells, cells, chains, rejects
-    tuple val(meta), path("${prefix}/*.annotation.qc.json"), emit: qc
-    path 'versions.yml', emit: versions
+    tuple(val(meta), path("${prefix}/*.parquet"), emit: tables) // calls of receptors and of cells, cells, chains, rejects
+    tuple(val(meta), path("${prefix}/*.annotation.qc.json"), emit: qc)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

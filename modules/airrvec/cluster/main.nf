@@ -7,10 +7,10 @@ process AIRRVEC_CLUSTER {
     tuple val(meta), path(tables) // of all samples, or one samplesheet beside which they lie
 
     output:
-    tuple val(meta), path("${prefix}/{clusters,members,motifs}.parquet"), emit: tables
-    tuple val(meta), path("${prefix}/logos.svg"), emit: logos
-    tuple val(meta), path("${prefix}/clusters.qc.json"), emit: qc
-    path 'versions.yml', emit: versions
+    tuple(val(meta), path("${prefix}/{clusters,members,motifs}.parquet"), emit: tables)
+    tuple(val(meta), path("${prefix}/logos.svg"), emit: logos)
+    tuple(val(meta), path("${prefix}/clusters.qc.json"), emit: qc)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

@@ -8,10 +8,10 @@ process AIRRVEC_EMBED {
     val model // published variant, or folder of a model
 
     output:
-    tuple val(meta), path("${prefix}.parquet"), emit: embeddings
-    tuple val(meta), path("${prefix}.receptors.parquet"), emit: receptors
-    tuple val(meta), path("${prefix}_tables"), emit: tables // cells, chains, rejects
-    path 'versions.yml', emit: versions
+    tuple(val(meta), path("${prefix}.parquet"), emit: embeddings)
+    tuple(val(meta), path("${prefix}.receptors.parquet"), emit: receptors)
+    tuple(val(meta), path("${prefix}_tables"), emit: tables) // cells, chains, rejects
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

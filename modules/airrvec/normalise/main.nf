@@ -7,13 +7,13 @@ process AIRRVEC_NORMALISE {
     tuple val(meta), path(table)
 
     output:
-    tuple val(meta), path("${prefix}/*.cells.parquet"), emit: cells, optional: true
-    tuple val(meta), path("${prefix}/*.chains.parquet"), emit: chains, optional: true
-    tuple val(meta), path("${prefix}/*.receptors_0000.parquet"), emit: receptors, optional: true
-    tuple val(meta), path("${prefix}/*.rejects.parquet"), emit: rejects
-    tuple val(meta), path("${prefix}/*.qc.json"), emit: qc
-    tuple val(meta), path("${prefix}/gamma_delta"), emit: gamma_delta, optional: true
-    path 'versions.yml', emit: versions
+    tuple(val(meta), path("${prefix}/*.cells.parquet"), emit: cells, optional: true)
+    tuple(val(meta), path("${prefix}/*.chains.parquet"), emit: chains, optional: true)
+    tuple(val(meta), path("${prefix}/*.receptors_0000.parquet"), emit: receptors, optional: true)
+    tuple(val(meta), path("${prefix}/*.rejects.parquet"), emit: rejects)
+    tuple(val(meta), path("${prefix}/*.qc.json"), emit: qc)
+    tuple(val(meta), path("${prefix}/gamma_delta"), emit: gamma_delta, optional: true)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

@@ -9,10 +9,10 @@ process ANALYSE_GENERATION {
     val library
 
     output:
-    path 'generation_probability.parquet', emit: probabilities, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('analysis'), val('generation.probabilities'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('generation_probability.parquet', emit: probabilities, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('analysis'), val('generation.probabilities'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -2,7 +2,7 @@ process ANALYSE_RECEPTORS {
     tag "${analysis} ${encoder}"
     label 'process_medium'
     label 'process_optional'
-    ext torch: { weights ? true : false } // language models come with their weights
+    ext(torch: { weights ? true : false }) // language models come with their weights
     conda "${moduleDir}/environment.yml"
 
     input:
@@ -11,10 +11,10 @@ process ANALYSE_RECEPTORS {
     val library
 
     output:
-    tuple val(analysis), path("${analysis}.*.measured.parquet"), emit: measured, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('analysis'), val("${analysis}.${encoder ?: 'none'}"), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    tuple(val(analysis), path("${analysis}.*.measured.parquet"), emit: measured, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('analysis'), val("${analysis}.${encoder ?: 'none'}"), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

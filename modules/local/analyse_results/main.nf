@@ -11,10 +11,10 @@ process ANALYSE_RESULTS {
     val library
 
     output:
-    path('*.{parquet,tsv,svg,png}'), emit: results, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('analysis'), val("${analysis}"), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('*.{parquet,tsv,svg,png}', emit: results, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('analysis'), val("${analysis}"), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -7,19 +7,19 @@ process ANNOTATE_RECEPTORS {
 
     input:
     tuple val(ids), val(hla), val(cores), path(cells, stageAs: 'cells/*'), path(receptors, stageAs: 'receptors/*') // of samples, in their order
-    path clones, stageAs: 'clones/*' // clones, counts, members, samples
-    path embeddings, stageAs: 'embeddings/*' // [] if another model than the reference's made them
+    path(clones, stageAs: 'clones/*') // clones, counts, members, samples
+    path(embeddings, stageAs: 'embeddings/*') // [] if another model than the reference's made them
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path reference
     val settings // map: annotation_fdr, annotate_innate, epitopes, model_digest
     val library
 
     output:
-    path('*.{parquet,tsv}'), emit: tables, optional: true
-    path '*.annotation.qc.json', emit: qc, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('annotation'), val(ids), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('*.{parquet,tsv}', emit: tables, optional: true)
+    path('*.annotation.qc.json', emit: qc, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('annotation'), val(ids), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -4,18 +4,18 @@ process ASSOCIATE_HLA {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path clones, stageAs: 'clones/*' // clones, counts, members, samples
-    path clusters, stageAs: 'clusters/*' // clusters, members
-    path samplesheet, stageAs: 'samplesheet/*'
+    path(clones, stageAs: 'clones/*') // clones, counts, members, samples
+    path(clusters, stageAs: 'clusters/*') // clusters, members
+    path(samplesheet, stageAs: 'samplesheet/*')
     val settings // map: hla_fields, compare_within
     val library
 
     output:
-    path('hla.{parquet,tsv}'), emit: tables, optional: true
-    path 'hla.qc.json', emit: qc, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('hla'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('hla.{parquet,tsv}', emit: tables, optional: true)
+    path('hla.qc.json', emit: qc, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('hla'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

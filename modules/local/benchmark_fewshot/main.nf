@@ -2,21 +2,21 @@ process BENCHMARK_FEWSHOT {
     tag "${encoder}"
     label 'process_medium'
     label 'process_optional'
-    ext torch: { weights ? true : false } // language models come with their weights
+    ext(torch: { weights ? true : false }) // language models come with their weights
     conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights'), val(digest)
-    path background, stageAs: 'background' // receptors for linear_svc, or []
-    path trained_on, stageAs: 'trained_on/*' // training_labels.parquet of the run's model, or []
+    path(background, stageAs: 'background') // receptors for linear_svc, or []
+    path(trained_on, stageAs: 'trained_on/*') // training_labels.parquet of the run's model, or []
     val settings // map: device, species, exclude_references, benchmark_*, seed
     val library
 
     output:
-    path "${encoder}.*", emit: results, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('benchmark'), val("${encoder}"), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path("${encoder}.*", emit: results, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('benchmark'), val("${encoder}"), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -9,8 +9,8 @@ process CHECK_DEVICE {
     val library
 
     output:
-    stdout emit: found // one sentence or none
-    path 'versions.yml', emit: versions
+    stdout(emit: found) // one sentence or none
+    path('versions.yml', emit: versions)
 
     script:
     """

@@ -4,16 +4,16 @@ process CHECK_SAMPLES {
 
     input:
     path sheet // [] without --input
-    path tables, stageAs: 'tables/?/*'
-    path maps, stageAs: 'maps/?/*' // column maps
+    path(tables, stageAs: 'tables/?/*')
+    path(maps, stageAs: 'maps/?/*') // column maps
     val request // map: what check_samples.py takes
     val library
 
     output:
-    path 'checked.json', emit: checked
-    path 'samples.tsv', emit: seen
-    path 'check.missing.json', emit: missing // samples that are left out, where that is asked for
-    path 'versions.yml', emit: versions
+    path('checked.json', emit: checked)
+    path('samples.tsv', emit: seen)
+    path('check.missing.json', emit: missing) // samples that are left out, where that is asked for
+    path('versions.yml', emit: versions)
 
     script:
     """

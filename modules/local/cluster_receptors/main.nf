@@ -4,22 +4,22 @@ process CLUSTER_RECEPTORS {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path clones, stageAs: 'clones/*' // clones, counts, members, samples
-    path cells, stageAs: 'cells/*'
-    path labelled, stageAs: 'labelled/*' // [] without labelled receptors
-    path receptors, stageAs: 'receptors/*'
-    path embeddings, stageAs: 'embeddings/*'
+    path(clones, stageAs: 'clones/*') // clones, counts, members, samples
+    path(cells, stageAs: 'cells/*')
+    path(labelled, stageAs: 'labelled/*') // [] without labelled receptors
+    path(receptors, stageAs: 'receptors/*')
+    path(embeddings, stageAs: 'embeddings/*')
     path groups
     val settings // map: cluster_method, cluster_chance, seed
     val library
 
     output:
-    path('*.{parquet,tsv}'), emit: tables, optional: true
-    path('logos.{svg,png}'), emit: logos, optional: true
-    path 'clusters.qc.json', emit: qc, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('clusters'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('*.{parquet,tsv}', emit: tables, optional: true)
+    path('logos.{svg,png}', emit: logos, optional: true)
+    path('clusters.qc.json', emit: qc, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('clusters'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

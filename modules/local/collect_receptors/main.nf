@@ -9,10 +9,10 @@ process COLLECT_RECEPTORS {
     val library
 
     output:
-    tuple val(part), path("receptors${part}.parquet"), emit: receptors
-    tuple val(part), path("shards/*.parquet", arity: '1..*'), emit: shards
-    path "receptors${part}.qc.json", emit: qc
-    path 'versions.yml', emit: versions
+    tuple(val(part), path("receptors${part}.parquet"), emit: receptors)
+    tuple(val(part), path("shards/*.parquet", arity: '1..*'), emit: shards)
+    path("receptors${part}.qc.json", emit: qc)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

@@ -4,21 +4,21 @@ process COMPARE_CONDITIONS {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path clones, stageAs: 'counted/*' // clones, counts, members, samples
-    path described, stageAs: 'clones/*' // clones with their calls and clusters
-    path samples, stageAs: 'samples/*' // tables of describe_samples.py
-    path comparison, stageAs: 'comparison/*' // tables of compare_samples.py; [] without --compare
-    path gamma_delta, stageAs: 'gamma_delta/*' // tables of describe_gamma_delta.py; [] without γδ cells
-    path samplesheet, stageAs: 'samplesheet/*'
+    path(clones, stageAs: 'counted/*') // clones, counts, members, samples
+    path(described, stageAs: 'clones/*') // clones with their calls and clusters
+    path(samples, stageAs: 'samples/*') // tables of describe_samples.py
+    path(comparison, stageAs: 'comparison/*') // tables of compare_samples.py; [] without --compare
+    path(gamma_delta, stageAs: 'gamma_delta/*') // tables of describe_gamma_delta.py; [] without γδ cells
+    path(samplesheet, stageAs: 'samplesheet/*')
     val settings // map: compare_by, compare_within, compare_permutations, seed
     val library
 
     output:
-    path('{tests,measures,told,steps,changes,gamma_delta_tests}.{parquet,tsv}'), emit: tables, optional: true
-    path 'conditions.qc.json', emit: qc, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('conditions'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('{tests,measures,told,steps,changes,gamma_delta_tests}.{parquet,tsv}', emit: tables, optional: true)
+    path('conditions.qc.json', emit: qc, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('conditions'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

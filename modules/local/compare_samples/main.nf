@@ -4,19 +4,19 @@ process COMPARE_SAMPLES {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path clones, stageAs: 'clones/*' // clones, counts, members, samples
-    path receptors, stageAs: 'receptors/*'
-    path embeddings, stageAs: 'embeddings/*'
+    path(clones, stageAs: 'clones/*') // clones, counts, members, samples
+    path(receptors, stageAs: 'receptors/*')
+    path(embeddings, stageAs: 'embeddings/*')
     path groups
     val settings // map: cluster_chance, compare_by, compare_receptors, compare_permutations, compare_weights, seed
     val library
 
     output:
-    path('{pairs,public,samples_pca,sample_vectors}.{parquet,tsv}'), emit: tables, optional: true
-    path 'comparison.qc.json', emit: qc, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('comparison'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('{pairs,public,samples_pca,sample_vectors}.{parquet,tsv}', emit: tables, optional: true)
+    path('comparison.qc.json', emit: qc, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('comparison'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

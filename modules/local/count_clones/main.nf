@@ -3,17 +3,17 @@ process COUNT_CLONES {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path cells, stageAs: 'cells/*'
-    path chains, stageAs: 'chains/*' // of the same samples, in the same order
-    path receptors, stageAs: 'receptors/*' // of the run, one file per partition
-    path labelled, stageAs: 'labelled/*' // [] without a labelled table
+    path(cells, stageAs: 'cells/*')
+    path(chains, stageAs: 'chains/*') // of the same samples, in the same order
+    path(receptors, stageAs: 'receptors/*') // of the run, one file per partition
+    path(labelled, stageAs: 'labelled/*') // [] without a labelled table
     val settings // map: clone_by
     val library
 
     output:
-    path('{clones,counts,members,samples}.parquet'), emit: clones
-    path 'clones.qc.json', emit: qc
-    path 'versions.yml', emit: versions
+    path('{clones,counts,members,samples}.parquet', emit: clones)
+    path('clones.qc.json', emit: qc)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

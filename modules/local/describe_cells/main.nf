@@ -6,19 +6,19 @@ process DESCRIBE_CELLS {
 
     input:
     tuple val(names), path(cells), path(annotation, stageAs: 'annotation/*') // of each sample, or all_samples; [] without calls
-    path clones, stageAs: 'clones/*' // [] without samples
+    path(clones, stageAs: 'clones/*') // [] without samples
     val annotated // true if a sample of the run has calls: all objects get their columns
-    path members, stageAs: 'clusters/*' // [] without clusters
-    path receptors, stageAs: 'receptors/*' // [] if no R asks for columns
-    path embeddings, stageAs: 'embeddings/*' // the same
+    path(members, stageAs: 'clusters/*') // [] without clusters
+    path(receptors, stageAs: 'receptors/*') // [] if no R asks for columns
+    path(embeddings, stageAs: 'embeddings/*') // the same
     val library
 
     output:
-    tuple val(names), path('*.description.parquet'), emit: description, optional: true
-    tuple val(names), path('*.columns.bin'), emit: columns, optional: true // for EXPORT_SCE
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('export'), val(names), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    tuple(val(names), path('*.description.parquet'), emit: description, optional: true)
+    tuple(val(names), path('*.columns.bin'), emit: columns, optional: true) // for EXPORT_SCE
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('export'), val(names), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -3,19 +3,19 @@ process DESCRIBE_CLONES {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path clones, stageAs: 'counted/*' // clones, counts, members, samples
-    path annotation, stageAs: 'annotation/*' // one file per sample; [] without calls
-    path annotated, stageAs: 'annotated/*' // their QC
-    path reference, stageAs: 'reference/*' // [] without calls
-    path clusters, stageAs: 'clusters/*' // clusters, members, QC; [] without clusters
+    path(clones, stageAs: 'counted/*') // clones, counts, members, samples
+    path(annotation, stageAs: 'annotation/*') // one file per sample; [] without calls
+    path(annotated, stageAs: 'annotated/*') // their QC
+    path(reference, stageAs: 'reference/*') // [] without calls
+    path(clusters, stageAs: 'clusters/*') // clusters, members, QC; [] without clusters
     val settings // map: finetune
     val library
 
     output:
-    path('clones.parquet'), emit: clones
-    path('references.parquet'), emit: references, optional: true // with calls and clusters
-    path('*.tsv'), emit: texts, optional: true // none of more rows than a spreadsheet has
-    path 'versions.yml', emit: versions
+    path('clones.parquet', emit: clones)
+    path('references.parquet', emit: references, optional: true) // with calls and clusters
+    path('*.tsv', emit: texts, optional: true) // none of more rows than a spreadsheet has
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

@@ -4,17 +4,17 @@ process DESCRIBE_GAMMA_DELTA {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path cells, stageAs: 'cells/*'
-    path chains, stageAs: 'chains/*' // of the same samples, in the same order
+    path(cells, stageAs: 'cells/*')
+    path(chains, stageAs: 'chains/*') // of the same samples, in the same order
     val settings // map: clone_by, cluster, cluster_method, seed
     val library
 
     output:
-    path('gamma_delta/*.{parquet,tsv}'), emit: tables, optional: true
-    path 'gamma_delta/gamma_delta.qc.json', emit: qc, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('gamma_delta'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('gamma_delta/*.{parquet,tsv}', emit: tables, optional: true)
+    path('gamma_delta/gamma_delta.qc.json', emit: qc, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('gamma_delta'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -4,16 +4,16 @@ process DESCRIBE_SAMPLES {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path clones, stageAs: 'clones/*' // clones, counts, samples
+    path(clones, stageAs: 'clones/*') // clones, counts, samples
     val settings // map: compare_by
     val library
 
     output:
-    path('*.{parquet,tsv}'), emit: tables, optional: true
-    path 'samples.qc.json', emit: qc, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('samples'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('*.{parquet,tsv}', emit: tables, optional: true)
+    path('samples.qc.json', emit: qc, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('samples'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

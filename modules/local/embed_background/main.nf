@@ -4,19 +4,19 @@ process EMBED_BACKGROUND {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path clones, stageAs: 'clones/*' // clones, counts, members, samples
-    path receptors, stageAs: 'receptors/*'
-    path embeddings, stageAs: 'embeddings/*'
+    path(clones, stageAs: 'clones/*') // clones, counts, members, samples
+    path(receptors, stageAs: 'receptors/*')
+    path(embeddings, stageAs: 'embeddings/*')
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
-    path background, stageAs: 'background/*' // [] for OLGA's
+    path(background, stageAs: 'background/*') // [] for OLGA's
     val settings // map: cluster_chance, seed, background_digest, model_digest
     val library
 
     output:
-    path 'groups', emit: groups, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there are none
-    tuple val('background'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('groups', emit: groups, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there are none
+    tuple(val('background'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -11,9 +11,9 @@ process EMBED_RECEPTORS {
     val library
 
     output:
-    tuple val(part), val(whole), path("${vectors}.parquet"), emit: embeddings
-    path "embeddings${part}.qc.json", emit: qc, optional: true // of a whole partition
-    path 'versions.yml', emit: versions
+    tuple(val(part), val(whole), path("${vectors}.parquet"), emit: embeddings)
+    path("embeddings${part}.qc.json", emit: qc, optional: true) // of a whole partition
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

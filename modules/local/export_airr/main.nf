@@ -9,10 +9,10 @@ process EXPORT_AIRR {
     val library
 
     output:
-    path '*.tsv', emit: rearrangements, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('export'), val(names), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('*.tsv', emit: rearrangements, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('export'), val(names), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

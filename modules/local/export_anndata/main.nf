@@ -6,15 +6,15 @@ process EXPORT_ANNDATA {
 
     input:
     tuple val(names), path(cells), path(chains), path(description) // of each sample, or all_samples
-    path receptors, stageAs: 'receptors/*'
-    path embeddings, stageAs: 'embeddings/*'
+    path(receptors, stageAs: 'receptors/*')
+    path(embeddings, stageAs: 'embeddings/*')
     val library
 
     output:
-    path '*.h5ad', emit: anndata, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('export'), val(names), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('*.h5ad', emit: anndata, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('export'), val(names), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -6,13 +6,13 @@ process EXPORT_SCE {
 
     input:
     tuple val(name), path(columns) // of one sample or of several
-    path functions, stageAs: 'functions/*' // R functions for users
+    path(functions, stageAs: 'functions/*') // R functions for users
 
     output:
-    tuple val(name), path("${prefix}.rds"), emit: experiment
-    path 'match_barcodes.R', emit: functions, optional: true // from one of the tasks
-    tuple val('export'), val("${name}.rds"), emit: ended
-    path 'versions.yml', emit: versions
+    tuple(val(name), path("${prefix}.rds"), emit: experiment)
+    path('match_barcodes.R', emit: functions, optional: true) // from one of the tasks
+    tuple(val('export'), val("${name}.rds"), emit: ended)
+    path('versions.yml', emit: versions)
 
     script:
     prefix = task.ext.prefix ?: "${name}"

@@ -14,10 +14,10 @@ process FINETUNE {
     val library
 
     output:
-    tuple val(preset.baseName), path("${preset.baseName}"), emit: model
-    path('{split,specificity,unseen}.{parquet,tsv}'), emit: tables
-    path 'finetune.qc.json', emit: qc
-    path 'versions.yml', emit: versions
+    tuple(val(preset.baseName), path("${preset.baseName}"), emit: model)
+    path('{split,specificity,unseen}.{parquet,tsv}', emit: tables)
+    path('finetune.qc.json', emit: qc)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

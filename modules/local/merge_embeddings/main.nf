@@ -9,9 +9,9 @@ process MERGE_EMBEDDINGS {
     val library
 
     output:
-    path "${prefix}${part}.parquet", emit: embeddings
-    path "embeddings${part}.qc.json", emit: qc
-    path 'versions.yml', emit: versions
+    path("${prefix}${part}.parquet", emit: embeddings)
+    path("embeddings${part}.qc.json", emit: qc)
+    path('versions.yml', emit: versions)
 
     script:
     prefix = task.ext.prefix ?: "${model}"

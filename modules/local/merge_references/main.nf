@@ -8,11 +8,11 @@ process MERGE_REFERENCES {
     val library
 
     output:
-    tuple path('reference.cells.parquet'), path('reference.receptors_0000.parquet'), emit: reference, optional: true
-    path('{merged,conflicts,sources}.{parquet,tsv}'), emit: tables, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('annotation'), val('merged_reference'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    tuple(path('reference.cells.parquet'), path('reference.receptors_0000.parquet'), emit: reference, optional: true)
+    path('{merged,conflicts,sources}.{parquet,tsv}', emit: tables, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('annotation'), val('merged_reference'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -9,15 +9,15 @@ process NORMALISE_RECEPTORS {
     val library // so that an edit of the library reruns the task
 
     output:
-    tuple val(metas), path('*.cells.parquet'), optional: true, emit: cells
-    tuple val(metas), path('*.chains.parquet'), optional: true, emit: chains
-    tuple val(metas), path('*.receptors_*.parquet'), optional: true, emit: receptors // one a partition
-    tuple val(metas), path('gamma_delta/*.cells.parquet'), optional: true, emit: gamma_delta_cells
-    tuple val(metas), path('gamma_delta/*.chains.parquet'), optional: true, emit: gamma_delta_chains
-    path '*.rejects.parquet', optional: true, emit: rejects
-    tuple val(metas), path('*.qc.json'), optional: true, emit: qc
-    path '*.missing.json', optional: true, emit: missing // why there is none of these
-    path 'versions.yml', emit: versions
+    tuple(val(metas), path('*.cells.parquet'), optional: true, emit: cells)
+    tuple(val(metas), path('*.chains.parquet'), optional: true, emit: chains)
+    tuple(val(metas), path('*.receptors_*.parquet'), optional: true, emit: receptors) // one a partition
+    tuple(val(metas), path('gamma_delta/*.cells.parquet'), optional: true, emit: gamma_delta_cells)
+    tuple(val(metas), path('gamma_delta/*.chains.parquet'), optional: true, emit: gamma_delta_chains)
+    path('*.rejects.parquet', optional: true, emit: rejects)
+    tuple(val(metas), path('*.qc.json'), optional: true, emit: qc)
+    path('*.missing.json', optional: true, emit: missing) // why there is none of these
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

@@ -4,15 +4,15 @@ process PLACE_RECEPTORS {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path embeddings, stageAs: 'embeddings/*'
+    path(embeddings, stageAs: 'embeddings/*')
     val seed
     val library
 
     output:
-    path 'map.parquet', emit: places, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there are none
-    tuple val('places'), val('all_samples'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('map.parquet', emit: places, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there are none
+    tuple(val('places'), val('all_samples'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     def args = task.ext.args ?: ''

@@ -3,14 +3,14 @@ process PLAN {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path tables, stageAs: 'tables/?/*'
+    path(tables, stageAs: 'tables/?/*')
     val request // map: what plan.py takes
     val library
 
     output:
-    stdout emit: text
-    path 'plan.tsv', emit: plan
-    path 'versions.yml', emit: versions
+    stdout(emit: text)
+    path('plan.tsv', emit: plan)
+    path('versions.yml', emit: versions)
 
     script:
     """

@@ -8,14 +8,14 @@ process PRETRAIN {
     input:
     path preset
     tuple path(loss, stageAs: 'loss/*'), path(callbacks, stageAs: 'callbacks/*') // Python files of the user, or [] without
-    path receptors, stageAs: 'receptors/*'
+    path(receptors, stageAs: 'receptors/*')
     val synthetic // whether OLGA made the receptors
     val settings // map: train_steps, train_batch_size, train_devices, train_precision, train_logger, device, seed
     val library
 
     output:
-    tuple val(preset.baseName), path("${preset.baseName}"), emit: model
-    path 'versions.yml', emit: versions
+    tuple(val(preset.baseName), path("${preset.baseName}"), emit: model)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

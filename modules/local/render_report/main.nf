@@ -4,16 +4,16 @@ process RENDER_REPORT {
 
     input:
     path content // folder: *_mqc.json, report.css
-    path config, stageAs: 'config/?/*' // multiqc_config.yml, and --multiqc_config
+    path(config, stageAs: 'config/?/*') // multiqc_config.yml, and --multiqc_config
     val title
     path map // map.html; [] without a map
     val handover // boolean: whether report and map are copied into the folder to hand over
     val library
 
     output:
-    path 'multiqc_report.html', emit: html
-    path 'multiqc_report_data', emit: data
-    path 'handover/*', emit: handed_over, optional: true // report.html, map.html
+    path('multiqc_report.html', emit: html)
+    path('multiqc_report_data', emit: data)
+    path('handover/*', emit: handed_over, optional: true) // report.html, map.html
 
     script:
     def args = task.ext.args ?: ''

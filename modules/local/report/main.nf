@@ -3,31 +3,31 @@ process REPORT {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path normalised, stageAs: 'normalised/*'
-    path collected, stageAs: 'collected/*' // [] without αβ cells
-    path embedded, stageAs: 'embedded/*' // [] without αβ cells
-    path described, stageAs: 'described/*'
-    path clones, stageAs: 'clones/*' // clones with calls, and their counts; [] without samples
-    path gamma_delta, stageAs: 'gamma_delta/*' // [] without γδ cells
-    path benchmark, stageAs: 'benchmark/*'
-    path analyses, stageAs: 'analyses/*'
-    path annotation, stageAs: 'annotation/*'
-    path calls, stageAs: 'calls/*'
-    path clusters, stageAs: 'clusters/*'
-    path comparison, stageAs: 'comparison/*'
-    path trained, stageAs: 'trained/*'
-    path measured, stageAs: 'measured/*'
+    path(normalised, stageAs: 'normalised/*')
+    path(collected, stageAs: 'collected/*') // [] without αβ cells
+    path(embedded, stageAs: 'embedded/*') // [] without αβ cells
+    path(described, stageAs: 'described/*')
+    path(clones, stageAs: 'clones/*') // clones with calls, and their counts; [] without samples
+    path(gamma_delta, stageAs: 'gamma_delta/*') // [] without γδ cells
+    path(benchmark, stageAs: 'benchmark/*')
+    path(analyses, stageAs: 'analyses/*')
+    path(annotation, stageAs: 'annotation/*')
+    path(calls, stageAs: 'calls/*')
+    path(clusters, stageAs: 'clusters/*')
+    path(comparison, stageAs: 'comparison/*')
+    path(trained, stageAs: 'trained/*')
+    path(measured, stageAs: 'measured/*')
     path map // [] without a map
-    path missing, stageAs: 'missing/?/*' // *.missing.json: parts that could not be made, and why
+    path(missing, stageAs: 'missing/?/*') // *.missing.json: parts that could not be made, and why
     val lost // list of maps, of parts whose tasks failed: part, name, reason
-    path versions, stageAs: 'versions/?/*'
+    path(versions, stageAs: 'versions/?/*')
     val handover // boolean: whether the summary names its folder
     val library
 
     output:
-    path 'content', emit: content // *_mqc.json: sections; report.css
-    path 'summary.txt', emit: summary
-    path 'software_versions.yml', emit: versions
+    path('content', emit: content) // *_mqc.json: sections; report.css
+    path('summary.txt', emit: summary)
+    path('software_versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

@@ -9,10 +9,10 @@ process SUMMARISE_FEWSHOT {
     val library
 
     output:
-    path('*.{parquet,tsv,svg,png,json,md}'), emit: results, optional: true
-    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('benchmark'), val('summary'), emit: ended
-    path 'versions.yml', emit: versions, optional: true
+    path('*.{parquet,tsv,svg,png,json,md}', emit: results, optional: true)
+    path('missing/*.missing.json', emit: missing, optional: true) // why there is none of these
+    tuple(val('benchmark'), val('summary'), emit: ended)
+    path('versions.yml', emit: versions, optional: true)
 
     script:
     """

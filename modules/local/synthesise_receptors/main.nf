@@ -11,8 +11,8 @@ process SYNTHESISE_RECEPTORS {
     val library
 
     output:
-    path "${prefix}.receptors.parquet", emit: receptors
-    path 'versions.yml', emit: versions
+    path("${prefix}.receptors.parquet", emit: receptors)
+    path('versions.yml', emit: versions)
 
     script:
     def args = task.ext.args ?: ''

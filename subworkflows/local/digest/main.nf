@@ -7,11 +7,12 @@ def libraryDigests(projectDir) {
     def library = bin.resolve('airrvec')
     def folders = library.listFiles().findAll { path -> path.resolve('__init__.py').exists() }
     def sources = folders.collectEntries { folder -> [folder.name, textsBelow(folder, ['py', 'tsv', 'json', 'css', 'js'])] }
-    def imported = sources.collectEntries { name, texts -> [name, importedPackages(texts.join('\n'))] }
-    def common = [library.resolve('__init__.py').text, file("${projectDir}/uv.lock", glob: false).text]
+    def imported = folders.collectEntries { folder -> [folder.name, importedPackages(textsBelow(folder, ['py']).join('\n'))] }
+    def digests = sources.collectEntries { name, texts -> [name, texts.join('\n').md5()] } // once for all scripts
+    def common = "${library.resolve('__init__.py').text}\n${file("${projectDir}/uv.lock", glob: false).text}".toString().md5()
     return bin.listFiles().findAll { script -> script.extension == 'py' }.collectEntries { script ->
         def packages = closure(importedPackages(script.text) + ['core'], imported)
-        [script.baseName, (common + packages.sort().collectMany { name -> sources[name] ?: [] }).join('\n').md5()]
+        [script.baseName, ([common] + packages.sort().collect { name -> digests[name] ?: '' }).join('\n').md5()]
     }
 }
 
