@@ -190,6 +190,12 @@ def nextflow_overhead(figures: dict) -> None:
     assert (figures["wall_s"], figures["tasks_s"], figures["without_task_s"]) == (6, 5, 1)
 
 
+def nextflow_start(figures: dict) -> None:
+    (now,) = figures["start"]
+    assert now["state"] == "now"
+    assert now["processor_s"] > 1
+
+
 def plans(figures: dict) -> None:
     """Of a plan and a trace whose first process took twice the plan, and whose second has no time in it."""
     assert [row["ratio"] for row in figures["runs"]] == [0.5, None, 1.25]
@@ -382,6 +388,7 @@ ENTRIES = {
         "--queries 300 --references 200 --threads 1",
         lambda figures: figures["searches"][0]["mean_distance"] > 0,
     ),
+    "speed/nextflow_start.py": Entry("--rounds 1", nextflow_start),
     "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
     "speed/normalising_speed.py": Entry("DASH --rows 200 --peer-rows 100", has_rows("peers", 3, rows=100)),
     "speed/plans.py": Entry("--run small PLAN TRACE", plans),

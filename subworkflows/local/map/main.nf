@@ -11,14 +11,16 @@ workflow MAP {
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
     model      // value: [ name, folder or [] ]
-    results    // map: calls, clusters → channel of files; empty without --annotate, --cluster
+    results    // map: described, calls, clusters → channel of files; empty without --annotate, --cluster
     settings   // map: parameters
     library    // map: script → value: digest of what it imports
 
     main:
     cells = byName(samples.map { _meta, file, _receptors -> file }).filter { files -> files } // none without αβ cells
     page = file("${projectDir}/assets/report", glob: false).listFiles().toList().sort { path -> path.name }
-    vectors = embeddings.combine(cells.map { _files -> true }).map { row -> row.findAll { file -> file != true } }.first()
+    // Behind the descriptions of samples, so that annotation, for which more waits, is the first to use the vectors.
+    ready = cells.combine(results.described.toList().map { _files -> true }).map { _row -> true }
+    vectors = embeddings.combine(ready).map { row -> row.findAll { file -> file != true } }.first()
     PLACE_RECEPTORS(vectors, settings.seed, library.place_receptors)
     MAP_RECEPTORS(
         cells,
