@@ -6,9 +6,12 @@ def libraryDigests(projectDir) {
     def bin = file("${projectDir}/bin", glob: false)
     def library = bin.resolve('airrvec')
     def folders = library.listFiles().findAll { path -> path.resolve('__init__.py').exists() }
-    def sources = folders.collectEntries { folder -> [folder.name, textsBelow(folder, ['py', 'tsv', 'json', 'css', 'js'])] }
-    def imported = folders.collectEntries { folder -> [folder.name, importedPackages(textsBelow(folder, ['py']).join('\n'))] }
-    def digests = sources.collectEntries { name, texts -> [name, texts.join('\n').md5()] } // once for all scripts
+    def code = folders.collectEntries { folder -> [folder.name, textsBelow(folder, ['py']).join('\n')] }
+    def imported = code.collectEntries { name, text -> [name, importedPackages(text)] }
+    // Of each package once, because many scripts import it.
+    def digests = folders.collectEntries { folder ->
+        [folder.name, ([code[folder.name]] + textsBelow(folder, ['tsv', 'json', 'css', 'js'])).join('\n').md5()]
+    }
     def common = "${library.resolve('__init__.py').text}\n${file("${projectDir}/uv.lock", glob: false).text}".toString().md5()
     return bin.listFiles().findAll { script -> script.extension == 'py' }.collectEntries { script ->
         def packages = closure(importedPackages(script.text) + ['core'], imported)

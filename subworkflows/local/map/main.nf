@@ -19,8 +19,10 @@ workflow MAP {
     cells = byName(samples.map { _meta, file, _receptors -> file }).filter { files -> files } // none without αβ cells
     page = file("${projectDir}/assets/report", glob: false).listFiles().toList().sort { path -> path.name }
     // Behind the descriptions of samples, so that annotation, for which more waits, is the first to use the vectors.
-    ready = cells.combine(results.described.toList().map { _files -> true }).map { _row -> true }
-    vectors = embeddings.combine(ready).map { row -> row.findAll { file -> file != true } }.first()
+    vectors = embeddings.combine(cells.map { _files -> true })
+        .combine(results.described.toList().map { _files -> true })
+        .map { row -> row.findAll { file -> file != true } }
+        .first()
     PLACE_RECEPTORS(vectors, settings.seed, library.place_receptors)
     MAP_RECEPTORS(
         cells,
