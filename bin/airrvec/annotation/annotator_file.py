@@ -1,4 +1,4 @@
-"""An annotator as a file of NumPy arrays, without pickled objects."""
+"""An annotator as a file of NumPy arrays, without pickled objects; tables are bytes of Arrow streams."""
 
 import json
 from collections.abc import Callable
@@ -42,18 +42,17 @@ def save(annotator: Annotator, path: Path, model: VectorModel) -> None:
     sources, scores = annotator.sources, annotator.scores
     arrays = {"min_references": np.array(sources.min_references)}
     arrays |= {f"model_{name}": np.array(value) for name, value in model.described().items()}
-    for name in _RECEPTOR:
-        arrays[f"contrast_{name}"] = _plain(sources.contrast[name].to_pandas())
+    arrays["contrast"] = _packed(sources.contrast.select(_RECEPTOR))
     for chains, reference in sources.references.items():
         # Of other classes, nothing but labels and vectors is compared.
         columns = (*_RECEPTOR, *DESCRIPTION) if chains == sources.chains else ("clonotype_id",)
         class_arrays = {
-            **{f"receptors_{name}": _plain(reference.receptors[name].to_pandas()) for name in columns},
-            **{f"epitopes_{name}": _plain(values) for name, values in reference.epitopes.items()},
+            "receptors": _packed(reference.receptors.select(columns)),
+            "epitopes": _packed(_table(reference.epitopes)),
             "labels": np.stack(reference.labels.nonzero()),
             "studies": np.stack(reference.studies.nonzero()),
             "study_names": np.array(reference.study_names, str),
-            **{f"alleles_{name}": _plain(values) for name, values in reference.alleles.items()},
+            "alleles": _packed(_table(reference.alleles)),
             "vectors": sources.vectors[chains],
             "contrast": sources.contrast_vectors[chains],
         }
@@ -77,7 +76,7 @@ def _scores_arrays(scores: CalibrationScores) -> dict[str, np.ndarray]:
     arrays = {"binds": np.stack(scores.binds.nonzero())}
     for name, candidates in (("labelled", scores.labelled), ("negatives", scores.background)):
         arrays[f"{name}_scores"] = candidates.scores.data
-        arrays[f"{name}_epitopes"] = candidates.scores.indices
+        arrays[f"{name}_epitopes"] = candidates.scores.indices.astype(np.int32)
         arrays[f"{name}_starts"] = candidates.scores.indptr
         arrays[f"{name}_floor"] = candidates.floor
     return arrays
@@ -104,7 +103,8 @@ def load_epitopes(folder: Path) -> list[str]:
     epitopes: set[str] = set()
     for path in folder.glob("*.npz"):
         with np.load(path, allow_pickle=False) as arrays:
-            epitopes.update(arrays[f"{path.stem.split('_')[-1]}_epitopes_epitope"].tolist())
+            table = _unpacked(arrays[f"{path.stem.split('_')[-1]}_epitopes"])
+            epitopes.update(table["epitope"].to_pylist())
     return sorted(epitopes)
 
 
@@ -144,7 +144,7 @@ def load(
         chains,
         references,
         {name: values[f"{name}_vectors"] for name in references},
-        pa.table({name: _nullable(column) for name, column in _part(values, "contrast").items()}),
+        _unpacked(values["contrast"]),
         {name: values[f"{name}_contrast"] for name in references},
         embed,
         int(values["min_references"]),
@@ -179,16 +179,15 @@ def _part(values: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
 
 
 def _reference(values: dict[str, np.ndarray]) -> ReferenceSet:
-    receptors = pa.table({name: _nullable(column) for name, column in _part(values, "receptors").items()})
-    epitopes = pd.DataFrame(_part(values, "epitopes")).replace("", None)
-    n = len(receptors)
+    receptors, epitopes = _unpacked(values["receptors"]), _unpacked(values["epitopes"])
+    n, n_epitopes, studies = len(receptors), len(epitopes), values["study_names"].tolist()
     return ReferenceSet(
         receptors,
-        epitopes,
-        _matrix(values["labels"], (n, len(epitopes))),
-        _matrix(values["studies"], (n, len(values["study_names"]))),
-        values["study_names"].tolist(),
-        pd.DataFrame(_part(values, "alleles")),
+        epitopes.to_pandas(),
+        _matrix(values["labels"], (n, n_epitopes)),
+        _matrix(values["studies"], (n, len(studies))),
+        studies,
+        _unpacked(values["alleles"]).to_pandas(),
     )
 
 
@@ -198,13 +197,20 @@ def _candidates(values: dict[str, np.ndarray], n_epitopes: int) -> Candidates:
     return Candidates(sparse.csr_array(parts, (len(floor), n_epitopes)), floor)
 
 
-def _plain(values: pd.Series) -> np.ndarray:
-    return values.fillna("").to_numpy(str) if values.dtype == object else values.to_numpy()
+def _table(frame: pd.DataFrame) -> pa.Table:
+    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
 
 
-def _nullable(values: np.ndarray) -> pa.Array:
-    """Return texts, null where `_plain` wrote an empty one."""
-    return pa.array(np.where(values == "", None, values.astype(object)), pa.string())
+def _packed(table: pa.Table) -> np.ndarray:
+    """Return a table as bytes: an array of texts would give each the width of the longest."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table.combine_chunks())
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _unpacked(content: np.ndarray) -> pa.Table:
+    return pa.ipc.open_stream(pa.py_buffer(content)).read_all()
 
 
 def _matrix(indices: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
