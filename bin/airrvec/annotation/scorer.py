@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from airrvec.annotation.evidence import Candidates, Evidence, binds_epitope
+from airrvec.core.compiled import compiled
 from airrvec.core.runtime import one_openmp_thread
 
-import numba
 import numpy as np
 import scipy  # whose parts are imported on use
 from scipy import sparse
@@ -181,7 +181,7 @@ def _log_odds(log_share: np.ndarray) -> np.ndarray:
     return log_share - np.log(-np.expm1(log_share))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sum_of_trees(values, roots, feature, left, right, value):
     total = np.zeros(len(values))
     for row in range(len(values)):

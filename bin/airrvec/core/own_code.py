@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from airrvec.core import runtime
 from airrvec.core.errors import InputError, kind
 
 
@@ -41,7 +40,9 @@ class OwnCode:
         """
         if not self.path.is_file():
             raise InputError(f"there is no file '{self.path}'", fix="Give the path of a Python file")
-        runtime.extend_numba()  # the file may use what others add
+        from airrvec.core.compiled import extend_numba
+
+        extend_numba()  # the file may use what others add
         spec = spec_from_file_location(self.path.stem, self.path)
         assert spec is not None  # of a .py file
         assert spec.loader is not None

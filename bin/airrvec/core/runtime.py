@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 
-from airrvec.core import environment
 from airrvec.core.errors import require_at_least_one
 
 import pyarrow as pa
@@ -88,8 +87,6 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
     function : callable
         Runs in parallel while it is in compiled loops, which release the interpreter lock.
     """
-    if "numba" in sys.modules:
-        extend_numba(unless=environment.is_task)
     with one_blas_thread():
         yield from map(function, items) if n == 1 else _in_pool(function, items, n)
 
@@ -103,24 +100,6 @@ def _in_pool(function: Callable, items: Iterable, n: int) -> Iterator:
                 yield waiting.pop(0).result()
         while waiting:
             yield waiting.pop(0).result()
-
-
-def extend_numba(unless: Callable[[], bool] = lambda: False) -> None:
-    """
-    Register what other packages add to numba, before threads compile.
-
-    numba does so at the first compilation, without a lock: what a second thread compiles meanwhile fails
-    with a `KeyError`. After the first time this is nothing.
-
-    Parameters
-    ----------
-    unless : callable
-        Whether nothing is registered: our own code uses none, and importing awkward takes .3 s.
-    """
-    from numba.core import entrypoints
-
-    entrypoints._already_initialized = entrypoints._already_initialized or unless()
-    entrypoints.init_all()
 
 
 def one_openmp_thread() -> AbstractContextManager:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from airrvec.core import schema
+from airrvec.core.compiled import compiled
 from airrvec.core.runtime import in_threads
 from airrvec.encoders import NotMeasurable, present_loci
 from airrvec.encoders.tcrdist_loops import loops_of
@@ -287,7 +288,7 @@ def _adder(queries: list[_Chains], references: list[_References]) -> Callable[[s
     return add
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_rows(total, loop_distances, genes, cdr3_distances, ranks):
     """
     Add the distances of loops and CDR3s to ``total``, (n_queries, n_references).
@@ -300,7 +301,7 @@ def _add_rows(total, loop_distances, genes, cdr3_distances, ranks):
             row[j] += loop_row[j] + CDR3_WEIGHT * cdr3_row[ranks[j]]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _to_one_length(queries, lengths, costs, distances):
     """
     Write the ``distances``, (n_queries, n), of CDR3s to n CDR3s of equal length.
@@ -312,7 +313,7 @@ def _to_one_length(queries, lengths, costs, distances):
         _query_distances(queries[i], lengths[i], costs, sums, distances[i])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _query_distances(query, length, costs, sums, smallest):
     """
     Write into ``smallest``, (n,), the distances of one CDR3 to n CDR3s of equal length.

@@ -15,7 +15,7 @@ from airrvec.core.schema import samples as schema
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from scipy import integrate, special
+import scipy  # whose parts are imported on use: integrate alone takes .3 s
 
 ORDERS = (0, 1, 2)
 # Drawn cells further from their mean than 12 standard deviations plus 40 have a probability below 1e-20.
@@ -191,8 +191,8 @@ def coverage(counts: np.ndarray, n_drawn: int | None = None) -> float:
     if n_drawn < n:
         sizes, numbers = np.unique(counts, return_counts=True)
         numbers, sizes = numbers[sizes <= n - n_drawn], sizes[sizes <= n - n_drawn]
-        logs = special.gammaln(n - sizes + 1) - special.gammaln(n - sizes - n_drawn + 1)
-        logs += special.gammaln(n - n_drawn) - special.gammaln(n)
+        logs = scipy.special.gammaln(n - sizes + 1) - scipy.special.gammaln(n - sizes - n_drawn + 1)
+        logs += scipy.special.gammaln(n - n_drawn) - scipy.special.gammaln(n)
         return float(np.clip(1 - (numbers * sizes / n * np.exp(logs)).sum(), 0, 1))
     once = int((counts == 1).sum())
     return 1 - once / n * _ratio(counts) ** (n_drawn - n + 1) if once else 1.0
@@ -320,7 +320,7 @@ def entropy(counts: np.ndarray) -> float:
     """
     n, once = int(counts.sum()), int((counts == 1).sum())
     sizes, numbers = np.unique(counts, return_counts=True)
-    seen = (numbers * sizes / n * (special.digamma(n) - special.digamma(sizes))).sum()
+    seen = (numbers * sizes / n * (scipy.special.digamma(n) - scipy.special.digamma(sizes))).sum()
     ratio = _ratio(counts)
     if not once or not ratio:
         return float(seen)
@@ -331,7 +331,7 @@ def entropy(counts: np.ndarray) -> float:
         u = width * np.expm1(y)
         return np.exp(-u) * width * np.exp(y) / -np.expm1(-(u + width) / n)
 
-    total, _ = integrate.quad(integrand, 0, np.log1p(60 / width), epsabs=0, epsrel=1e-10, limit=200)
+    total, _ = scipy.integrate.quad(integrand, 0, np.log1p(60 / width), epsabs=0, epsrel=1e-10, limit=200)
     return float(seen + once / n * ratio * total / n)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from airrvec.core import pages, schema, tables
+from airrvec.core.compiled import compiled
 from airrvec.core.progress import step
 from airrvec.core.runtime import one_blas_thread
 from airrvec.core.seeds import numbered_generator
@@ -12,7 +13,6 @@ from airrvec.repertoire import clone_table
 from airrvec.search.neighbours import nearest
 from airrvec.stats.components import signs
 
-import numba
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -287,7 +287,7 @@ def fuzzy_graph(distances: np.ndarray, rows: np.ndarray) -> sp.csr_matrix:
     return (one_way + one_way.T - both).tocsr()
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _descend(places, heads, tails, period, n_epochs, seed):
     """Pull neighbours together, each edge once per ``period``, and push random pairs apart (section 3.2)."""
     np.random.seed(seed)  # noqa: NPY002 (numba's own generator, used only here)

@@ -4,6 +4,7 @@ Kernels that collect the nearest references of queries, by the products of both.
 A key of 64 bits holds a product, or a distance, and the place of a reference: keys sort as their products.
 """
 
+from airrvec.core.compiled import compiled, inlined
 from airrvec.model.cpu.kernels import WIDTH, copy_strip
 from airrvec.model.cpu.lanes import (
     LANES,
@@ -25,10 +26,6 @@ UNDECIDED = -NO_REFERENCE  # limit of a query whose nearest references are not k
 LOWER = np.int64(0xFFFFFFFF)  # bits of a key that hold the place
 NOTHING = np.int64(0x7F800000FFFFFFFF)  # key of an infinite distance, to row -1
 
-_compiled = numba.njit(nogil=True, cache=True)
-# As in `airrvec.model.cpu.kernels`: the same digits freshly compiled and cached.
-_inlined = numba.njit(nogil=True, forceinline=True)
-
 
 def multiply(queries, strip, products):
     """Set ``products``, shape (`ROWS`, `WIDTH`), to those of packed queries and a strip of references."""
@@ -46,7 +43,7 @@ def _multiply_of(queries, strip, products):
     return in_float32 if queries.dtype == numba.float32 else rounded
 
 
-@_compiled
+@compiled
 def collect(queries, references, strips, limits, slack, n_kept, keys, counts):
     """
     Add the references of some strips to the nearest of each query.
@@ -95,7 +92,7 @@ def collect(queries, references, strips, limits, slack, n_kept, keys, counts):
                                 break
 
 
-@_compiled
+@compiled
 def narrow(limits, slack, n_kept, keys, counts):
     """
     Keep the keys that may be among the ``n_kept`` nearest, and lower the limit of each query to them.
@@ -126,7 +123,7 @@ def narrow(limits, slack, n_kept, keys, counts):
         own[counts[query] :] = NOTHING
 
 
-@_compiled
+@compiled
 def measure(queries, references, rows, n_kept, keys, counts):
     """
     Keep the least keys of each query, and put the distance, and the reference's row, in place of each.
@@ -160,7 +157,7 @@ def measure(queries, references, rows, n_kept, keys, counts):
                 keys[query, at] = _key(bits[0], rows[keys[query, at] & LOWER])
 
 
-@_compiled
+@compiled
 def _drop(keys, n_kept, slack):
     """
     Drop keys, shape (n,), all distinct, until few but those that may be the least ``n_kept`` are left.
@@ -195,7 +192,7 @@ def _drop(keys, n_kept, slack):
     return kept, _product(high) + slack
 
 
-@_compiled
+@compiled
 def _highest_key(key, slack):
     """Return the highest key of a product that exceeds that of a key by no more than the slack."""
     if slack == 0:
@@ -205,7 +202,7 @@ def _highest_key(key, slack):
     return _key(limit.view(np.int32)[0], LOWER)
 
 
-@_compiled
+@compiled
 def select(keys, k):
     """Move the k least of the keys, shape (n,), to the front, in any order (quickselect)."""
     low, high = 0, len(keys) - 1
@@ -231,14 +228,14 @@ def select(keys, k):
             return
 
 
-@_inlined
+@inlined
 def _key(bits, place):
     """Return a key; ``bits`` are those of a float32. Those of negative numbers fall as the number rises."""
     ascending = bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
     return (np.int64(ascending) << np.int64(32)) | np.int64(place)
 
 
-@_inlined
+@inlined
 def _product(key):
     """Return the product of a key."""
     bits = np.empty(1, np.int32)
@@ -247,7 +244,7 @@ def _product(key):
     return bits.view(np.float32)[0]
 
 
-@_inlined
+@inlined
 def squared_distance(x, y):
     """Return the squared distance of two vectors, shape (d,), summed as NumPy sums up to 128 numbers."""
     d = len(x)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from airrvec.core.compiled import compiled, compiled_fast
 from airrvec.core.progress import counter
 from airrvec.core.runtime import in_threads
 from airrvec.model.cpu.kernels import WIDTH
@@ -37,11 +38,8 @@ ROUNDING = 4e-5
 BUCKETS = 64  # shares of the range of leads: rows are sorted by them
 NONE = np.float32(1e30)  # lead of no row
 
-_compiled = numba.njit(nogil=True, cache=True)
-_fast = numba.njit(nogil=True, cache=True, fastmath=True)
 
-
-@_compiled
+@compiled
 def gathered(vectors, rows):
     """Return rows of a matrix in their order, as indexing does, without the interpreter lock."""
     result = np.empty((len(rows), vectors.shape[1]), vectors.dtype)
@@ -51,7 +49,7 @@ def gathered(vectors, rows):
     return result
 
 
-@_fast
+@compiled_fast
 def own_products(vectors, cells, centres):
     """Return the product of each vector, shape (n, d), with the centre of its cell: float32, shape (n,)."""
     products = np.empty(len(vectors), np.float32)
@@ -63,7 +61,7 @@ def own_products(vectors, cells, centres):
     return products
 
 
-@_compiled
+@compiled
 def near_rows(queries, to_other, references, to_cell, reach, sizes):
     """
     Return the queries and references of two cells with which pairs are possible, sorted roughly by lead.
@@ -91,7 +89,7 @@ def near_rows(queries, to_other, references, to_cell, reach, sizes):
     return rows, floors, other_rows, other_floors
 
 
-@_fast
+@compiled_fast
 def _least(own, other):
     least = NONE
     for row in range(len(own)):
@@ -99,7 +97,7 @@ def _least(own, other):
     return least
 
 
-@_compiled
+@compiled
 def _rows_within_lead(own, other, least, most, size):
     """Return the rows with a lead of at most ``most``, roughly sorted by it, and the floors of groups."""
     rows, leads, n = np.empty(len(own), np.int64), np.empty(len(own), np.float32), 0
@@ -127,7 +125,7 @@ def _rows_within_lead(own, other, least, most, size):
     return ordered, floors
 
 
-@_compiled
+@compiled
 def _bucket(lead, least, scale):
     return min(max(int((lead - least) * scale), 0), BUCKETS - 1)
 
@@ -191,7 +189,7 @@ class Block(NamedTuple):
     products: np.ndarray
 
 
-@_compiled
+@compiled
 def join_blocks(block, other_block, same, reach, radius, limit, constants):
     """
     Return the pairs within a radius of the queries of a block and the references of another.
@@ -278,7 +276,7 @@ def _in_tiles(n, m):
                 yield i, j
 
 
-@_compiled
+@compiled
 def _pack(block, places, constants, packed):
     """Set ``packed`` to the numbers of queries, in groups of `ROWS`; return the number of groups."""
     n, n_short = len(places), block.short.shape[1]
@@ -293,7 +291,7 @@ def _pack(block, places, constants, packed):
     return n_groups
 
 
-@_compiled
+@compiled
 def _gather(block, places, constants, strip):
     """Set the columns of ``strip`` to the numbers of references."""
     n_short = block.short.shape[1]
@@ -308,7 +306,7 @@ def _gather(block, places, constants, strip):
         strip[n_short, lane] = block.halves[place]
 
 
-@_compiled
+@compiled
 def _collect(packed, n_groups, strip, excess, candidates):
     """Set ``candidates`` to the query, times `WIDTH`, plus the reference of pairs; return their number."""
     n = 0
@@ -330,7 +328,7 @@ def _collect(packed, n_groups, strip, excess, candidates):
     return n
 
 
-@_compiled
+@compiled
 def _measure(block, other_block, near, other_near, once, candidates, radius, limit, pairs, distances, n):
     """Add the candidates that are within the radius to ``pairs`` and ``distances``; return their number."""
     for candidate in candidates:
@@ -348,7 +346,7 @@ def _measure(block, other_block, near, other_near, once, candidates, radius, lim
     return n
 
 
-@_fast
+@compiled_fast
 def _squared_distance(vector, other):
     """Return a squared distance, summed in any order: several times as fast."""
     total = np.float32(0)
@@ -357,7 +355,7 @@ def _squared_distance(vector, other):
     return total
 
 
-@_compiled
+@compiled
 def _with_room(pairs, distances, n):
     """Return arrays with room for n pairs."""
     if n <= len(pairs):

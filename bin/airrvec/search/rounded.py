@@ -8,11 +8,11 @@ without: rounding is allowed for by a slack, and distances are computed from the
 
 from dataclasses import dataclass
 
+from airrvec.core.compiled import compiled, inlined
 from airrvec.core.environment import compiled_features
 from airrvec.model.cpu.kernels import pack_weights
 from airrvec.model.cpu.lanes import LANES
 
-import numba
 import numpy as np
 
 ROUNDED = "avx2" in compiled_features()  # sixteen products at once, where there are eight of float32
@@ -22,8 +22,6 @@ REFERENCE, QUERY = 20_000, 32_000
 HIGHEST = np.float32(9e8)  # above all products of references, below those of places without one
 SQUARE = 32_767  # half of the squares is a number of such units and a rest
 FEWEST = 512  # queries for which rounding the references pays
-
-_compiled = numba.njit(nogil=True, cache=True)
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class Rounded:
         return pack_weights(_pairs(vectors, np.array([[SQUARE, 1]]))), is_short
 
 
-@_compiled
+@compiled
 def _longest_square(vectors, centre):
     """Return the greatest square of the distance of a vector, shape (n, d), from the centre."""
     longest = 0.0
@@ -103,7 +101,7 @@ def _longest_square(vectors, centre):
     return longest
 
 
-@_compiled
+@compiled
 def _round(vectors, centre, scale, columns):
     """Set the first columns of ``columns`` to those of vectors, shape (n, d), as of `Rounded`."""
     n, d = vectors.shape
@@ -123,7 +121,7 @@ def _round(vectors, centre, scale, columns):
             columns[-1, row] = _pair(half // SQUARE, half % SQUARE)
 
 
-@numba.njit(nogil=True, forceinline=True)
+@inlined
 def _pair(first, second):
     """Return two whole numbers of 16 bits as one of 32, the first in the lower half."""
     return np.int32((np.int64(second) << 16) | (np.int64(first) & 0xFFFF))

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 from airrvec.core import tables
+from airrvec.core.compiled import compiled
 from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
 from airrvec.model.cpu.kernels import WIDTH, copy_strip
@@ -21,7 +22,6 @@ from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
 from airrvec.search import collecting, neighbours
 from airrvec.search.neighbours import Index, build_index, single_cell_index
 
-import numba
 import numpy as np
 
 RECORDS, CELLS = "records.bin", "cells.npy"
@@ -165,7 +165,7 @@ def distance_limits(queries: np.ndarray, distances: np.ndarray) -> np.ndarray:
     return np.minimum(squares, 1e29).astype(np.float32)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_near(queries, references, limits, counts):
     """
     Add to ``counts`` the references of which each limit is the first that is not exceeded.

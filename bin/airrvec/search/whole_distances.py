@@ -1,6 +1,7 @@
 """Nearest neighbours from whole distances, such as those of TCRdist."""
 
-import numba
+from airrvec.core.compiled import compiled
+
 import numpy as np
 
 STRETCH = 256  # columns after which the limit of a row is lowered
@@ -37,7 +38,7 @@ def nearest_of_distances(distances: np.ndarray, k: int) -> tuple[np.ndarray, np.
     return values, columns
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sort_rows(distances, greatest, values, columns):
     n, k = distances.shape[1], values.shape[1]
     counts = np.empty(greatest + 1, np.int64)
@@ -68,7 +69,7 @@ def _sort_rows(distances, greatest, values, columns):
                 counts[distance] = place + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _least_with(counts, k, limit):
     """Return the least distance within which k were counted, or the limit if there are fewer."""
     below = 0

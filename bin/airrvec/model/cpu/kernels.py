@@ -8,6 +8,7 @@ No column depends on another receptor's, hence not on the batch. The kernels wor
 release the interpreter lock.
 """
 
+from airrvec.core.compiled import compiled_fast, inlined_fast
 from airrvec.model.cpu.lanes import (
     COLUMNS,
     FIRSTS,
@@ -40,9 +41,6 @@ from numpy import float32
 
 WIDTH = COLUMNS * LANES  # columns of a product computed at once
 
-_compiled = numba.njit(fastmath=True, nogil=True, cache=True)
-# Compiled separately, a function gives different last digits when freshly compiled and when cached.
-_inlined = numba.njit(fastmath=True, nogil=True, forceinline=True)
 LOG2_E = float32(1.4426950408889634)  # softmax by powers of two
 LINE = 16  # float32 of a line of the processor's cache, 64 bytes
 
@@ -60,7 +58,7 @@ def pack_weights(weight: np.ndarray, precision: str = "fp32") -> np.ndarray:
     return np.ascontiguousarray(weight.reshape(-1, ROWS, weight.shape[1]).swapaxes(1, 2))
 
 
-@_compiled
+@compiled_fast
 def lines(n_rows, width):
     """Return an uninitialised array (n_rows, width) that begins with a line of the processor's cache."""
     numbers = np.empty(n_rows * width + LINE, float32)
@@ -91,7 +89,7 @@ def _product_of(weight, bias, x, out, column):
     return in_float32 if weight.dtype == numba.float32 else in_bfloat16
 
 
-@_inlined
+@inlined_fast
 def copy_strip(x, column, strip):
     """Set the first rows of ``strip``, as many as ``x`` has, to its `WIDTH` columns from ``column`` on."""
     for j in range(len(x)):
@@ -99,7 +97,7 @@ def copy_strip(x, column, strip):
             store(strip, j, lane, load(x, j, column + lane))
 
 
-@_compiled
+@compiled_fast
 def linear(weight, bias, x, out):
     """
     Set ``out = weight @ x + bias``.
@@ -118,7 +116,7 @@ def linear(weight, bias, x, out):
         _product(weight, bias, part, out, column)
 
 
-@_compiled
+@compiled_fast
 def finish_layer(attended, x, out, norm1, expand, contract, norm2, epsilon):
     """
     Replace ``x`` by what a layer makes of it and of the attended values: all but the attention.
@@ -153,7 +151,7 @@ def finish_layer(attended, x, out, norm1, expand, contract, norm2, epsilon):
                 store(x, j, column + lane, load(part, j, lane))
 
 
-@_inlined
+@inlined_fast
 def _rectify(x):
     """Replace x by max(x, 0)."""
     for i in range(len(x)):
@@ -161,7 +159,7 @@ def _rectify(x):
             store(x, i, lane, maximum(load(x, i, lane), fill(float32(0))))
 
 
-@_inlined
+@inlined_fast
 def _add_and_normalise(x, y, norm, epsilon):
     """Replace ``x`` by the layer norm of ``x + y`` over the d numbers of each column; (d, `WIDTH`)."""
     scale, shift = norm
@@ -185,7 +183,7 @@ def _add_and_normalise(x, y, norm, epsilon):
             store(x, i, lane, add(z, fill(shift[i])))
 
 
-@_compiled
+@compiled_fast
 def attention(query, key_value, out, n_heads, n_receptors, length, n_queries):
     """
     Compute self-attention of receptors of one length (`airrvec.model.transformer.Layer.attention`).
@@ -231,7 +229,7 @@ def attention(query, key_value, out, n_heads, n_receptors, length, n_queries):
                         store(out, head * hs + c, column, multiply(load(sums, i * hs + c, 0), share))
 
 
-@_inlined
+@inlined_fast
 def _sums(x, x_place, y, y_place, out, n_firsts, n_seconds, n_steps):
     """Set vector ``i · n_seconds + j`` of ``out`` to ``Σ x[step, i] · y[step, j]``: `lanes.sums_of_block`."""
     many = n_seconds >= SECONDS
@@ -254,7 +252,7 @@ def _sums(x, x_place, y, y_place, out, n_firsts, n_seconds, n_steps):
                     sum_of_products(x, one, y, second, out, here, n_steps)
 
 
-@_inlined
+@inlined_fast
 def _exponentials(scores, start, n):
     """Replace n scores by 2^(score - largest); return their sums, of 16 queries."""
     largest = load(scores, start, 0)
@@ -268,7 +266,7 @@ def _exponentials(scores, start, n):
     return total
 
 
-@_compiled
+@compiled_fast
 def embed_tokens(tokens, n_loops, word_vectors, factors, position_vectors, out):
     """
     Set column n of ``out`` to token n's vector: residue's and loop's, plus a factor times its position's.
