@@ -17,9 +17,9 @@ def start(function, *args) -> BaseProcess:
 
 
 def status(process: BaseProcess) -> int:
-    """Wait, and return the exit status; -9 after a kill."""
-    process.join(300)
-    assert process.exitcode is not None, "it does not end"
+    """Wait, and return the exit status; -9 after a kill. pytest ends a test that hangs."""
+    process.join()
+    assert process.exitcode is not None
     return process.exitcode
 
 
