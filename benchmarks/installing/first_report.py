@@ -72,8 +72,8 @@ def measure(repository: Path, commit: str, target: str, again: int) -> dict[str,
 
 def seconds(clone: Path, home: Path, target: str) -> tuple[float | None, float]:
     """Return after how many seconds of ``make`` the environment is complete, and the report there."""
-    for left in (clone / "results", clone / "work", clone / ".nextflow"):
-        shutil.rmtree(left, ignore_errors=True)  # resumed otherwise
+    for left in filter(Path.exists, (clone / "results", clone / "work", clone / ".nextflow")):
+        shutil.rmtree(left)  # resumed otherwise
     start, ready = time.time(), None
     process = subprocess.Popen(
         ["make", target],

@@ -94,6 +94,24 @@ def test_matrix_products_have_the_same_bits_with_any_number_of_threads():
     assert len(digests) == 1
 
 
+IMPORTED = """\
+import sys
+from airrvec.search import neighbours
+from numba.core import entrypoints
+print(entrypoints._already_initialized, "awkward" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("is_task", [True, False])
+def test_numba_is_extended_before_threads_compile(is_task, tmp_path):
+    if is_task:
+        (tmp_path / ".command.sh").touch()
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "bin")}
+    command = [sys.executable, "-c", IMPORTED]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout == f"True {not is_task}\n"
+
+
 EXTENDED = """\
 import sys
 import numpy as np

@@ -9,7 +9,7 @@ from airrvec.annotation.evidence import COMPARED, Candidates, Sources
 from airrvec.annotation.linear_classifier import LinearClassifier, Reader, gene_columns
 from airrvec.annotation.reference_set import DESCRIPTION, ReferenceSet
 from airrvec.annotation.scorer import CalibrationScores, Scorer
-from airrvec.core import schema, tables
+from airrvec.core import arrow_stream, schema, tables
 from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
@@ -203,14 +203,11 @@ def _table(frame: pd.DataFrame) -> pa.Table:
 
 def _packed(table: pa.Table) -> np.ndarray:
     """Return a table as bytes: an array of texts would give each the width of the longest."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table.combine_chunks())
-    return np.frombuffer(sink.getvalue(), np.uint8)
+    return np.frombuffer(arrow_stream.packed(table.combine_chunks()), np.uint8)
 
 
 def _unpacked(content: np.ndarray) -> pa.Table:
-    return pa.ipc.open_stream(pa.py_buffer(content)).read_all()
+    return arrow_stream.unpacked(pa.py_buffer(content))
 
 
 def _matrix(indices: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:

@@ -13,6 +13,7 @@ import sys
 import threading
 from pathlib import Path
 
+from airrvec.core.arrow_stream import unpacked
 from airrvec.core.errors import InputError
 from airrvec.input.files.container import unreadable
 
@@ -67,7 +68,7 @@ class Process:
                 raise _ended(kind, path, process.wait()) from None
         if "error" in answer:
             raise InputError(**answer["error"])
-        return answer, pa.ipc.open_stream(content).read_all() if content else None
+        return answer, unpacked(content) if content else None
 
 
 process = Process()

@@ -5,13 +5,12 @@ import os
 import resource
 import sys
 
+from airrvec.core.arrow_stream import packed
 from airrvec.core.errors import InputError
 from airrvec.input.files import hdf5, parquet
 from airrvec.input.files.container import unreadable
 from airrvec.input.files.processor_time import limit_time
 from airrvec.input.files.separate import ANNDATA, PARQUET
-
-import pyarrow as pa
 
 ANSWERS = {ANNDATA: hdf5.answer, PARQUET: parquet.answer}
 
@@ -28,7 +27,7 @@ def serve() -> None:
         try:
             answer, table = ANSWERS[kind](**request)
             if table is not None:
-                content = _packed(table)
+                content = memoryview(packed(table))
         except InputError as error:
             answer = {"error": error.described}
         except Exception as error:  # HDF5, anndata and awkward raise many types
@@ -36,10 +35,3 @@ def serve() -> None:
         answers.write(json.dumps({**answer, "n_bytes": len(content)}, allow_nan=False).encode() + b"\n")
         answers.write(content)
         answers.flush()
-
-
-def _packed(table: pa.Table) -> memoryview:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return memoryview(sink.getvalue())
