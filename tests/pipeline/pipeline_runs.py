@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import script_cache
-
-ROOT = script_cache.ROOT
-NEXTFLOW = script_cache.NEXTFLOW
+ROOT = Path(__file__).parents[2]
+NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
 # These hold times.
 TIMES = re.compile(
     r"ro-crate-metadata\.json|pipeline_info/(execution_(report|timeline|trace)|pipeline_dag|started)\.\w+"
@@ -60,10 +58,15 @@ def environment(**more: str) -> dict[str, str]:
         **os.environ,
         "PATH": f"{python}{os.pathsep}{os.environ['PATH']}",
         "NXF_ANSI_LOG": "false",
-        # Fewer collections of garbage save a tenth of a start, scripts that are compiled once half.
-        "NXF_OPTS": os.environ.get("NXF_OPTS", f"-Xms1g -Xmn600m {script_cache.options()}"),
+        "NXF_OPTS": os.environ.get("NXF_OPTS", "-Xms1g -Xmn600m"),  # fewer collections of garbage
         **more,
     }
+
+
+def launcher_cache() -> Path:
+    """Return the folder of what the launcher fetches and compiles."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("AIRRVEC_CACHE") or Path(cache, "airrvec"))
 
 
 def run_pipeline(

@@ -11,8 +11,17 @@ import pytest
 from inputs import ROOT
 
 # Stand-ins: a Java that says how it is called, and a Maven that copies jars as slowly as it is told to.
-JAVA = """#!/bin/sh
-if [ "$1" = -version ]; then echo 'openjdk version "17.0.1" 2024' >&2; else echo "started $*"; fi
+# Java compiles a patch to a class, and airrvec.Patch to another, unless the patch says that it is wrong.
+JAVA = """#!/bin/bash
+if [ "$1" = -version ]; then echo 'openjdk version "17.0.1" 2024' >&2; exit; fi
+[[ $* == *FileSystemCompiler* || $* == *" airrvec.Patch "* ]] || { echo "started $*"; exit; }
+if [[ $* == *FileSystemCompiler* ]]; then
+    echo compiled >> "$MAVEN_LOG"
+    if grep -q wrong "${@: -1}"; then echo "no Groovy"; exit 1; fi
+    mkdir "${@: -2:1}/airrvec" && cp "${@: -1}" "${@: -2:1}/airrvec/Patch.class"
+else
+    cp "${@: -1}/airrvec/Patch.class" "${@: -1}/changed.class"
+fi
 """
 MAVEN = """#!/bin/bash
 echo fetched >> "$MAVEN_LOG"
@@ -59,10 +68,17 @@ class Machine:
         out, errors = process.communicate(timeout=60)
         return process.returncode, out, errors
 
+    def count(self, word: str) -> int:
+        log = self.folder / "log"
+        return log.read_text().count(word) if log.exists() else 0
+
     @property
     def fetches(self) -> int:
-        log = self.folder / "log"
-        return log.read_text().count("fetched") if log.exists() else 0
+        return self.count("fetched")
+
+    @property
+    def patched(self) -> list:
+        return sorted(self.cache.glob("nextflow-24.10.0-patch-*"))
 
     def is_whole(self) -> bool:
         names = {path.name for path in self.jars.iterdir()}
@@ -81,7 +97,7 @@ def test_jars_are_fetched_once(machine):
         status, out, _ = machine.run()
         assert status == 0
         assert out.startswith("started ")
-        assert f"-cp {machine.jars}/patch:{machine.jars}/* nextflow.cli.Launcher run" in out
+        assert f"-cp {machine.jars}/* nextflow.cli.Launcher run" in out
     assert machine.fetches == 1
     assert machine.is_whole()
 
@@ -161,3 +177,58 @@ def test_a_fetch_that_goes_on_elsewhere_is_left_alone(machine):
     assert out.startswith("started ")
     assert machine.is_whole()
     assert not partial.exists()
+
+
+@pytest.fixture
+def patch(machine):
+    path = machine.folder / "patch-24.10.0.groovy"
+    path.write_text("a patch")
+    return path
+
+
+def test_a_patch_is_made_once_and_each_text_has_its_own(machine, patch):
+    for _ in range(2):
+        status, out, _ = machine.run()
+        assert status == 0
+        (made,) = machine.patched
+        assert f"-cp {made}:{machine.jars}/*" in out
+    assert machine.count("compiled") == 1
+    assert {path.name for path in made.rglob("*.class")} == {"Patch.class", "changed.class"}
+    patch.write_text("another patch")
+    assert machine.run()[0] == 0
+    assert machine.count("compiled") == len(machine.patched) == 2
+    assert (machine.fetches, machine.is_whole()) == (1, True)
+
+
+@pytest.mark.parametrize("damaged", ["airrvec/Patch.class", "changed.class", "patch.sha256"])
+@pytest.mark.parametrize("damage", [lambda path: os.truncate(path, 0), lambda path: path.unlink()])
+def test_a_damaged_patch_is_made_again(machine, patch, damaged, damage):
+    machine.run()
+    (made,) = machine.patched
+    damage(made / damaged)
+    assert machine.run()[::2] == (0, "")
+    assert (machine.count("compiled"), machine.fetches) == (2, 1)
+    assert (made / "changed.class").read_text() == patch.read_text()
+
+
+def test_nextflow_starts_without_a_patch_that_cannot_be_made(machine, patch):
+    patch.write_text("wrong")
+    status, out, errors = machine.run()
+    assert status == 0
+    assert out.startswith("started ")
+    assert errors.endswith(
+        "no Groovy\nairrvec's nextflow: could not compile patch-24.10.0.groovy.\n"
+        "airrvec's nextflow: starting without patch-24.10.0.groovy\n"
+    )
+    assert [path.name for path in machine.cache.iterdir()] == [machine.jars.name]
+
+
+def test_compiled_scripts_that_no_start_has_used_for_months_are_deleted(machine):
+    kept = machine.cache / "nextflow-24.10.0-scripts"
+    kept.mkdir(parents=True)
+    for name in ("old.classes", "left.classes.partial", "old.txt", "new.classes"):
+        (kept / name).touch()
+        if not name.startswith("new"):
+            os.utime(kept / name, (0, 0))
+    assert f"-Dairrvec.scripts={kept} " in machine.run()[1]
+    assert {path.name for path in kept.iterdir()} == {"old.txt", "new.classes"}
