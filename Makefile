@@ -251,13 +251,12 @@ define COMPILE
 { python -m compileall -qq -j 0 -x '$(UNUSED)' .venv/lib bin || true; }
 endef
 
-# Nextflow is fetched meanwhile, and compiles the scripts; if it cannot be, the run that needs it says why.
+# Nextflow is fetched meanwhile; if it cannot be, the run that needs it says why.
 $(ENV): pyproject.toml uv.lock
 	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "ERROR: airrvec needs Python 3.11 or later; $$($(PYTHON3) --version) was found. Set PYTHON3." >&2; exit 1; }
 	@echo "Making the locked Python environment in .venv"
-	@{ folder=$$(mktemp -d) && cd $$folder && $(CURDIR)/$(NEXTFLOW) run $(CURDIR) --help; rm -r $$folder; } > /dev/null 2>&1 & \
-	nextflow=$$!; \
+	@$(NEXTFLOW) -version > /dev/null 2>&1 & nextflow=$$!; \
 	command -v $(UV) >/dev/null || { \
 	    python=$(PYTHON3); \
 	    $$python -m pip --version >/dev/null 2>&1 || { $$python -m venv .uv/pip; python=.uv/pip/bin/python; }; \
