@@ -196,6 +196,11 @@ def nextflow_start(figures: dict) -> None:
     assert now["processor_s"] > 1
 
 
+def small_run(figures: dict) -> None:
+    assert [(row["state"], row["run"]) for row in figures["runs"]] == [("now", "first"), ("now", "further")]
+    assert all(row["processor_s"] > 1 for row in figures["runs"])
+
+
 def plans(figures: dict) -> None:
     """Of a plan and a trace whose first process took twice the plan, and whose second has no time in it."""
     assert [row["ratio"] for row in figures["runs"]] == [0.5, None, 1.25]
@@ -376,12 +381,13 @@ ENTRIES = {
         "--receptors 40 --samples 2 --folder FOLDER/size --skip cluster compare airr anndata map -stub-run",
         size,
     ),
+    "size/small_run.py": Entry("DASH --rounds 1 -stub-run", small_run),
     "speed/annotation_size.py": Entry(
         "REFERENCE --receptors 200 --threads 1 --folder FOLDER/annotated",
         has_rows("samples", 1, receptors=200),
     ),
     "speed/calibration_speed.py": Entry(
-        "VDJDB --threads 1 --background-receptors 1000", has_rows("calibration", 2, threads=1)
+        "VDJDB --threads 1 --background-receptors 1000", has_rows("calibration", 3, threads=1)
     ),
     "speed/map_speed.py": Entry("300 --threads 1", has_rows("maps", 1, points=300)),
     "speed/neighbours_speed.py": Entry(

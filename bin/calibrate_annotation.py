@@ -155,7 +155,7 @@ def _calibrate_species(args, labels, options: dict, encoder) -> dict[str, tuple[
 
     background, no_background = _background(args, options)
     built = {chains: reference_set.build_reference_set(**options, chains=chains) for chains in CHAIN_CLASSES}
-    embed = _embedder(encoder, built, background)
+    embed = _embedder(args, encoder, built, background, options["species"])
     known = {chains: _known(embed, built[chains]) for chains in CHAIN_CLASSES}
     model = encoder.loaded.vector_model
     calibrate = partial(_calibrate, args, labels, options, known, background, no_background, embed, model)
@@ -193,15 +193,32 @@ def _background(args, options: dict) -> tuple[pa.Table, str | None]:
     return receptors if args.annotate_innate else reference_set.conventional(receptors), problem
 
 
-def _embedder(encoder, built: dict, background: pa.Table):
+def _embedder(args, encoder, built: dict, background: pa.Table, species: str):
     """Return a function that embeds receptors; most receptors of the calibration are embedded already."""
-    from airrvec.annotation.reference_set import KnownVectors
+    from airrvec.annotation.known_vectors import KnownVectors
 
     embed = KnownVectors(encoder.embed)
+    key = args.calibrations and _background_digest(args, species)
+    kept = key and kept_results.read(args.calibrations, key, kept_results.BACKGROUND)
+    embed.unpack({Path(name).stem: content for name, content in (kept or {}).items()})
+    for chains in built:
+        embed.learn(with_chains(background, chains))
+    if key and kept is None and len(background):
+        made = [(f"background/{chains}.arrow", content) for chains, content in embed.packed().items()]
+        kept_results.write(args.calibrations, key, made, kept_results.BACKGROUND)
     for chains in built:
         parts = {name: with_chains(built[name].receptors, chains) for name in {chains, "paired"}}
-        embed.learn(with_chains(background, chains), *(parts[name] for name in sorted(parts)))
+        embed.learn(*(parts[name] for name in sorted(parts)))
     return embed
+
+
+def _background_digest(args, species: str) -> str:
+    """Return the digest of the background's vectors, which calibrations of several references share."""
+    from airrvec.model import weights
+
+    options = {"species": species, "seed": args.seed, "background_receptors": args.background_receptors}
+    inputs, model = {"background": args.background}, weights.model_folder(args.model)
+    return kept_results.digest(Path(__file__), model, inputs, options)
 
 
 def _known(embed, reference) -> tuple:

@@ -33,6 +33,7 @@ from airrvec.annotation import calibrate, evidence, reference_set, scorer
 from airrvec.annotation.annotator import Annotator
 from airrvec.annotation.calibrate import N_FOLDS
 from airrvec.annotation.evidence import COMPARED, Sources, binds_epitope
+from airrvec.annotation.known_vectors import KnownVectors
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.scorer import Calibration
 from airrvec.core.chains import on_chains
@@ -165,7 +166,7 @@ def measured(sources: Sources, part: Part, background: pa.Table, test: pa.Table)
 
 def trials(args, references: dict[str, ReferenceSet], made: pa.Table) -> Iterator[tuple[str, int, Trial]]:
     """Yield split, seed and trial."""
-    embed = reference_set.KnownVectors(Sceptr("sceptr").embed)
+    embed = KnownVectors(Sceptr("sceptr").embed)
     for chains, reference in references.items():
         shown = on_chains(reference.receptors.select(made.column_names), chains)
         pairs = on_chains(references[args.chains].receptors.select(made.column_names), chains)

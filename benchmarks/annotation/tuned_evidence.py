@@ -27,6 +27,7 @@ runtime.limit_threads(2)
 
 from airrvec.annotation import calibrate, evidence, reference_set
 from airrvec.annotation.evidence import COMPARED, Candidates, Evidence, Sources, binds_epitope
+from airrvec.annotation.known_vectors import KnownVectors
 from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.evaluation.rules import KERNEL
@@ -230,7 +231,7 @@ def main(argv=None):
         for chains in COMPARED["paired"]
     }
     made = tables.distinct_receptors(synthesise(args.contrast + args.background + args.test, seed=1))
-    embed = reference_set.KnownVectors(Sceptr("sceptr").embed)
+    embed = KnownVectors(Sceptr("sceptr").embed)
     for chains, reference in references.items():
         shown = on_chains(reference.receptors.select(made.column_names), chains)
         pairs = on_chains(references["paired"].receptors.select(made.column_names), chains)

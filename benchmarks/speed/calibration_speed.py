@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """
-Time of a calibration of annotation: made, by the number of threads, and taken from the kept ones.
+Time of a calibration of annotation: made, by the number of threads; made where the vectors of the background
+are kept, for another error rate; and taken from the kept ones.
 
 `calibrate_annotation.py` of this state of the code, and of another one with `--before CHECKOUT`, each with
 its own default of background receptors. Compiled code is made by a run on the labels of one epitope first.
@@ -46,9 +47,9 @@ def main(argv=None):
         tables.write(cells, inputs["all"])
         tables.write(receptors, folder / "receptors.parquet")
 
-        def calibrated(root: Path, threads: int, *, cells: str = "all", kept: str = "none") -> dict:
+        def calibrated(root: Path, threads: int, *more, cells: str = "all", kept: str = "none") -> dict:
             words = ["--cells", inputs[cells], "--receptors", folder / "receptors.parquet"]
-            words += ["--exclude-references", args.exclude_references, "--calibrations", kept]
+            words += ["--exclude-references", args.exclude_references, "--calibrations", kept, *more]
             if args.background_receptors:
                 words += ["--background-receptors", args.background_receptors]
             script = root / "bin" / "calibrate_annotation.py"
@@ -61,8 +62,10 @@ def main(argv=None):
             for state, root in states.items():
                 table.add(what=state, threads=threads, **calibrated(root, threads))
         kept = str(folder / "kept")
-        calibrated(ROOT, args.threads[0], kept=kept)
-        table.add(what="taken", threads=args.threads[0], **calibrated(ROOT, args.threads[0], kept=kept))
+        threads = args.threads[0]
+        calibrated(ROOT, threads, "--annotation-fdr", "0.2", kept=kept)
+        for what in ("made, background kept", "taken"):
+            table.add(what=what, threads=threads, **calibrated(ROOT, threads, kept=kept))
     results.write(args, {"calibration": table.rows}, ["numba", "scikit-learn"])
 
 

@@ -2,11 +2,13 @@
 """
 Time in which Nextflow reads configuration and scripts of the pipeline, and starts no task (`-preview`).
 
-Of this state of the code and, by turns, of another one with `--before CHECKOUT`: means of the rounds.
+Of this state of the code and, by turns, of another one with `--before CHECKOUT`, each with its own launcher:
+means of the rounds.
 
     python benchmarks/speed/nextflow_start.py --rounds 5 --before OLDER
 """
 
+import os
 import statistics
 import sys
 from pathlib import Path
@@ -30,11 +32,13 @@ def main(argv=None):
     args = parse_args(argv)
     states = {"now": ROOT} | ({"before": args.before.resolve()} if args.before else {})
     measured: dict[str, list[dict[str, float]]] = {state: [] for state in states}
+    environment = os.environ | {"AIRRVEC_NEXTFLOW": "24.10.0"}  # not that of another checkout, on PATH
     with TemporaryDirectory() as folder:
         for _ in range(args.rounds):
             for state, root in states.items():
                 words = ["-q", "run", root, "-profile", "demo", "-preview", "--outdir", "results"]
-                measured[state].append(program(ROOT / "containers/nextflow/nextflow", *words, cwd=folder))
+                launcher = root / "containers/nextflow/nextflow"
+                measured[state].append(program(launcher, *words, cwd=folder, env=environment))
     table = results.Table(state="", wall_s=".1f", processor_s=".1f")
     for state, rounds in measured.items():
         means = {name: statistics.mean(one[name] for one in rounds) for name in ("wall_s", "processor_s")}

@@ -26,7 +26,13 @@ def test_a_second_run_takes_the_calibration_of_the_first(tmp_path):
     assert said[0] == set()
     kinds = {line.split(":")[0] for line in said[1]}
     assert kinds == {"normalised reference", "merged reference", "calibration"}
-    assert {Path(line.split(" taken from ")[1]) for line in said[1]} == {*kept.glob("*.tar.zst")}
+    taken = {Path(line.split(" taken from ")[1]) for line in said[1]}
+    (vectors,) = {*kept.glob("*.tar.zst")} - taken  # of the background: another reference takes them
+    assert taken < {*kept.glob("*.tar.zst")}
+    (tmp_path / "third").mkdir()
+    run = run_pipeline(tmp_path / "third", *args, "--calibrations", str(kept), "--annotation_fdr", "0.2")
+    errors = [path.read_text() for path in run.folder.glob("work/*/*/.command.err")]
+    assert [text for text in errors if f"vectors of the background: taken from {vectors}\n" in text]
     assert not [*tmp_path.rglob("CANARY")]
     assert differences(digests(runs[1].results), digests(runs[0].results)) == []
 

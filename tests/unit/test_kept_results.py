@@ -199,6 +199,7 @@ def test_several_runs_at_once(made, tmp_path):
         [],
         [threading.Thread(target=keep_often, args=(tmp_path / "kept", made)) for _ in range(3)],
     )
+    (made / "other.txt").unlink()
     for thread in writers:
         thread.start()
     while any(thread.is_alive() for thread in writers) or not taken:
@@ -211,8 +212,9 @@ def test_several_runs_at_once(made, tmp_path):
 
 
 def keep_often(folder: Path, made: Path) -> None:
+    results = sorted(contents(made).items())
     for _ in range(10):
-        kept_results._write_sealed(folder, KEY, made, [path for path in made.rglob("*") if path.is_file()])
+        kept_results._write_sealed(folder / f"{KEY}.tar.zst", results)
 
 
 def test_the_ones_not_used_for_longest_and_what_a_killed_run_left_are_deleted(made, tmp_path):

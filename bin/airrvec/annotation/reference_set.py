@@ -1,6 +1,5 @@
 """Reference set: the labelled receptors that annotation compares samples with."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from airrvec.core import identity, schema, tables
@@ -338,67 +337,3 @@ def _representative_ids(receptors: pa.Table, references: list[ReferenceSet | Non
     row = pc.index_in(clonotype_ids, known["clonotype_id"].combine_chunks())
     row = pc.if_else(pa.array(has_chains(receptors, chains)), row, None)
     return known["receptor_id"].combine_chunks().take(row)
-
-
-# --- Vectors of receptors, of which each distinct one is embedded once
-
-# What a model can read of a receptor.
-_READ = (
-    "species",
-    *(schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "junction_aa")),
-)
-
-
-class KnownVectors:
-    """
-    Vectors of receptors that have been seen before, and of others.
-
-    A vector does not depend on the receptors that are embedded with it, so a known one equals a new one.
-
-    Parameters
-    ----------
-    embed : callable
-        Vectors of receptors; shape (n, d).
-    """
-
-    def __init__(self, embed: Callable[[pa.Table], np.ndarray]):
-        self._embed = embed
-        self._known: dict[tuple[str, ...], tuple[pa.Array, np.ndarray]] = {}  # by the chains that are present
-
-    def learn(self, *tables: pa.Table) -> None:
-        """Embed the receptors of tables that have the same chains."""
-        tables = [table.select(_READ) for table in tables]
-        chains = _chains(tables[0])
-        receptors = pa.concat_tables(tables)
-        keys = _keys(receptors)
-        distinct = pc.unique(keys)
-        rows = pc.index_in(distinct, keys)
-        self._known[chains] = distinct, self._embed(receptors.take(rows))
-
-    def __call__(self, receptors: pa.Table) -> np.ndarray:
-        """Return the vectors of receptors, shape (n, d)."""
-        known = self._known.get(_chains(receptors))
-        if known is None:
-            return self._embed(receptors)
-        keys, vectors = known
-        place = pc.fill_null(pc.index_in(_keys(receptors), keys), -1).to_numpy()
-        result = vectors[place]
-        new = np.flatnonzero(place < 0)
-        if len(new):
-            result[new] = self._embed(receptors.take(pa.array(new)))
-        return result
-
-
-def _chains(receptors: pa.Table) -> tuple[str, ...]:
-    """Return the loci with a junction in any of the receptors."""
-    columns = {locus: receptors[schema.field(locus, "junction_aa")] for locus in schema.LOCI}
-    return tuple(locus for locus, column in columns.items() if column.null_count < len(column))
-
-
-def _keys(receptors: pa.Table) -> pa.Array:
-    """Return a text per receptor; receptors with equal texts have equal vectors."""
-    columns = [receptors[name].cast(pa.large_string()) for name in _READ]
-    joined = pc.binary_join_element_wise(
-        *columns, pa.scalar("\t", pa.large_string()), null_handling="replace", null_replacement=""
-    )
-    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined

@@ -1,5 +1,5 @@
 """
-Normalised references, merges of them and finished calibrations, kept in a folder that runs share.
+Normalised and merged references, vectors of backgrounds, and calibrations, kept in a folder that runs share.
 
 The results of a script are a file, named by the digest of all that they depend on: the reference, the model,
 the background, the settings, the code, the packages and the kind of processor, on which last digits depend.
@@ -19,7 +19,7 @@ import stat
 import sys
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
@@ -33,11 +33,12 @@ from airrvec.core.terminal import print_warning
 
 import pyarrow as pa
 
-N_KEPT = 30  # files in a folder, three a reference; those that were not used for the longest time are deleted
+N_KEPT = 30  # files in a folder, about three a reference; those that were not used for longest are deleted
 ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
 PACKAGES = ("llvmlite", "numba", "numpy", "olga", "pandas", "pyarrow", "scikit-learn", "scipy", "tidytcells")
 NONE = "none"
 CALIBRATION, NORMALISED, MERGED = "calibration", "normalised reference", "merged reference"
+BACKGROUND = "vectors of the background"
 MARKER = "airrvec_calibrations.txt"
 
 _MARK = "airrvec calibrations\n"  # how the marker begins
@@ -59,6 +60,7 @@ _RESULTS = {
     "reference/not_calibrated.json",
     *(f"{name}.{kind}" for name in _TABLES for kind in ("parquet", "tsv")),
     *(f"reference/{species}_{chains}.npz" for species in schema.SPECIES for chains in CHAIN_CLASSES),
+    *(f"background/{chains}.arrow" for chains in CHAIN_CLASSES),
 }
 _NORMALISED = re.compile(r"[^/]+\.((cells|chains|receptors_0000|rejects)\.parquet|qc\.json)")
 
@@ -141,7 +143,25 @@ def take(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> bool:
     """
     Write kept results; return whether there are any.
 
-    A damaged one counts as none, and `keep` replaces it.
+    Parameters
+    ----------
+    folder, key, kind
+        As for `read`.
+    outdir : Path
+        Folder of the results.
+    """
+    results = read(folder, key, kind)
+    for name, content in (results or {}).items():
+        with tables.atomic_path(outdir / name) as temporary:
+            temporary.write_bytes(content)
+    return results is not None
+
+
+def read(folder: Path, key: str, kind: str) -> dict[str, bytes] | None:
+    """
+    Return kept results by their names; None if there are none.
+
+    A damaged one counts as none, and `keep` and `write` replace it.
 
     Parameters
     ----------
@@ -149,8 +169,6 @@ def take(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> bool:
         The folder that runs share; need not exist.
     key : str
         From `digest`.
-    outdir : Path
-        Folder of the results.
     kind : str
         What they are, for the terminal.
     """
@@ -158,20 +176,17 @@ def take(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> bool:
     try:
         results = _read(path)
     except FileNotFoundError:
-        return False
+        return None
     except records.DamagedError as problem:
         _say(kind, f"{path} is damaged ({problem}); it is made again")
-        return False
+        return None
     except OSError as problem:
         _say(kind, f"{path} cannot be read ({problem.strerror or problem}); it is made again")
-        return False
+        return None
     with suppress(OSError):  # read-only
         os.utime(path)  # used last now
-    for name, content in results.items():
-        with tables.atomic_path(outdir / name) as temporary:
-            temporary.write_bytes(content)
     _say(kind, f"taken from {path}")
-    return True
+    return results
 
 
 def _read(path: Path) -> dict[str, bytes]:
@@ -200,13 +215,21 @@ def _is_result(name: str) -> bool:
 
 def keep(folder: Path, key: str, outdir: Path, kind: str = CALIBRATION) -> None:
     """Keep the results that the script has written to ``outdir``; if that fails, only say so."""
+    root = outdir.resolve()
+    written = {os.path.relpath(path.resolve(), root): path for path in records.noted()}
+    names = filter(_is_result, sorted(written))
+    write(folder, key, ((name, written[name].read_bytes()) for name in names), kind)
+
+
+def write(folder: Path, key: str, results: Iterable[tuple[str, bytes]], kind: str) -> None:
+    """Keep results, given by their names in order; if that fails, only say so."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _mark(folder)
         path = _path(folder, key)
         if os.path.lexists(path) and not _is_own(path):
             raise FileExistsError(None, f"{path.name} is not of airrvec: move it away")
-        _write_sealed(folder, key, outdir, records.noted())
+        _write_sealed(path, results)
         _delete_oldest(folder)
     except OSError as problem:
         _say(kind, f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
@@ -271,16 +294,13 @@ def _is_own(path: Path) -> bool:
     return bool(_NAME.fullmatch(path.name)) and _is_file(path) and records.is_sealed(path)
 
 
-def _write_sealed(folder: Path, key: str, outdir: Path, written: list[Path]) -> None:
-    root = outdir.resolve()
-    results = {os.path.relpath(path.resolve(), root): path for path in written}
-    with tables.atomic_path(_path(folder, key), is_result=False) as temporary:
+def _write_sealed(path: Path, results: Iterable[tuple[str, bytes]]) -> None:
+    with tables.atomic_path(path, is_result=False) as temporary:
         with (
             pa.output_stream(temporary, compression="zstd") as stream,
             tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive,
         ):
-            for name in filter(_is_result, sorted(results)):
-                content = results[name].read_bytes()
+            for name, content in results:
                 entry = tarfile.TarInfo(name)  # without time and owner: equal results are equal files
                 entry.size = len(content)
                 archive.addfile(entry, BytesIO(content))
