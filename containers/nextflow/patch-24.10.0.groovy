@@ -15,7 +15,6 @@ import java.nio.file.Files
 import java.nio.file.Path
 import java.nio.file.StandardCopyOption
 import java.nio.file.attribute.FileTime
-import java.nio.file.attribute.PosixFilePermissions
 import java.security.MessageDigest
 
 import static groovyjarjarasm.asm.Opcodes.*
@@ -34,17 +33,22 @@ class KeptScripts {
     static Class find(GroovyClassLoader loader, GroovyCodeSource source) {
         COMPILED.remove()
         final file = place(loader, source)
-        if (!file) return null
+        if (file == null) return null
         final input = contents(file)
-        if (!input) {
+        if (input == null) {
             COMPILED.set(new LinkedHashMap<>())
             return null
         }
         final name = input.readUTF()
         Class script = null
-        for (int left = input.readInt(); left > 0; left--) {
-            final made = loader.defineClass(input.readUTF(), input.readNBytes(input.readInt()))
-            if (made.name == name) script = made
+        try {
+            for (int left = input.readInt(); left > 0; left--) {
+                final made = loader.defineClass(input.readUTF(), input.readNBytes(input.readInt()))
+                if (made.name == name) script = made
+            }
+        }
+        catch (LinkageError ignored) { // this loader has the script already: the compiler uses one of its own
+            return null
         }
         return script
     }
@@ -73,9 +77,8 @@ class KeptScripts {
         try {
             final file = place(loader, source)
             Files.createDirectories(file.parent)
-            final partial = Files.createTempFile(file.parent, '', '.classes.partial')
+            final partial = file.resolveSibling("${file.fileName}.${UUID.randomUUID()}")
             Files.write(partial, buffer.toByteArray())
-            Files.setPosixFilePermissions(partial, PosixFilePermissions.fromString('rw-r--r--')) // for all users of a site
             Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
         }
         catch (IOException ignored) { // the next start compiles it again

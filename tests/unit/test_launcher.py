@@ -216,6 +216,7 @@ def test_nextflow_starts_without_a_patch_that_cannot_be_made(machine, patch):
     status, out, errors = machine.run()
     assert status == 0
     assert out.startswith("started ")
+    assert f" -cp {machine.jars}/* " in out
     assert errors.endswith(
         "no Groovy\nairrvec's nextflow: could not compile patch-24.10.0.groovy.\n"
         "airrvec's nextflow: starting without patch-24.10.0.groovy\n"
@@ -226,7 +227,7 @@ def test_nextflow_starts_without_a_patch_that_cannot_be_made(machine, patch):
 def test_compiled_scripts_that_no_start_has_used_for_months_are_deleted(machine):
     kept = machine.cache / "nextflow-24.10.0-scripts"
     kept.mkdir(parents=True)
-    for name in ("old.classes", "left.classes.partial", "old.txt", "new.classes"):
+    for name in ("old.classes", "old.classes.1234", "old.txt", "new.classes"):
         (kept / name).touch()
         if not name.startswith("new"):
             os.utime(kept / name, (0, 0))
