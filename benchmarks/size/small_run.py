@@ -55,14 +55,14 @@ def main(argv=None):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
                 (folder / "sheet.csv").write_text(f"sample,path\npbmc,{SAMPLE}\n")
-                for what in ("first", "further"):
+                for turn in ("first", "further"):
                     used = run(root, folder, args.reference.resolve(), options)
                     if number:
-                        measured.setdefault((state, what), []).append(used)
+                        measured.setdefault((state, turn), []).append(used)
     table = results.Table(state="", run="", wall_s=".1f", processor_s=".1f")
-    for (state, what), rounds in measured.items():
+    for (state, turn), rounds in measured.items():
         medians = {name: statistics.median(one[name] for one in rounds) for name in ("wall_s", "processor_s")}
-        table.add(state=state, run=what, **medians)
+        table.add(state=state, run=turn, **medians)
     results.write(args, {"runs": table.rows, "rounds": args.rounds})
 
 
