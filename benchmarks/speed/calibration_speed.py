@@ -64,8 +64,8 @@ def main(argv=None):
         kept = str(folder / "kept")
         threads = args.threads[0]
         calibrated(ROOT, threads, "--annotation-fdr", "0.2", kept=kept)
-        for what in ("made, background kept", "taken"):
-            table.add(what=what, threads=threads, **calibrated(ROOT, threads, kept=kept))
+        for state in ("made, background kept", "taken"):
+            table.add(what=state, threads=threads, **calibrated(ROOT, threads, kept=kept))
     results.write(args, {"calibration": table.rows}, ["numba", "scikit-learn"])
 
 
