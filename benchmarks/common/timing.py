@@ -1,6 +1,7 @@
 """Times, ratios and memory: functions that alternate, programs, and intervals of tasks."""
 
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -74,6 +75,12 @@ def program(*words, **options) -> dict[str, float]:
     if used["status"]:
         sys.exit(f"{words[0]} {words[1]} failed")
     return {"wall_s": used["wall"], "processor_s": used["processor"], "memory_MB": used["memory"]}
+
+
+def nextflow(root: Path, *words, cwd: Path | str) -> dict[str, float]:
+    """Run the launcher of a checkout, as `program`: its pinned Nextflow, not the first one on PATH."""
+    environment = os.environ | {"AIRRVEC_NEXTFLOW": "24.10.0"}
+    return program(root / "containers/nextflow/nextflow", *words, cwd=cwd, env=environment)
 
 
 def peak_memory() -> float:

@@ -10,7 +10,6 @@ before them compiles what Python, numba and the launcher keep. Other options go 
     python benchmarks/size/small_run.py vdjdb_full_2023-06-01.txt.gz --rounds 3 --before OLDER
 """
 
-import os
 import shutil
 import statistics
 import sys
@@ -21,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 from benchmarks.common import results
-from benchmarks.common.timing import program
+from benchmarks.common.timing import nextflow
 
 SAMPLE = ROOT / "assets/demo/10x_pbmc_filtered_contig_annotations.csv.gz"
 
@@ -40,8 +39,7 @@ def run(root: Path, folder: Path, reference: Path, options: list[str]) -> dict[s
         shutil.rmtree(folder / name, ignore_errors=True)
     words = ["-q", "run", root, "--input", folder / "sheet.csv", "--annotate", "--reference", reference]
     words += ["--outdir", "results", "--calibrations", folder / "calibrations", *options]
-    environment = os.environ | {"AIRRVEC_NEXTFLOW": "24.10.0"}  # not that of another checkout, on PATH
-    return program(root / "containers/nextflow/nextflow", *words, cwd=folder, env=environment)
+    return nextflow(root, *words, cwd=folder)
 
 
 def main(argv=None):

@@ -8,7 +8,6 @@ means of the rounds.
     python benchmarks/speed/nextflow_start.py --rounds 5 --before OLDER
 """
 
-import os
 import statistics
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 from benchmarks.common import results
-from benchmarks.common.timing import program
+from benchmarks.common.timing import nextflow
 
 
 def parse_args(argv=None):
@@ -32,13 +31,11 @@ def main(argv=None):
     args = parse_args(argv)
     states = {"now": ROOT} | ({"before": args.before.resolve()} if args.before else {})
     measured: dict[str, list[dict[str, float]]] = {state: [] for state in states}
-    environment = os.environ | {"AIRRVEC_NEXTFLOW": "24.10.0"}  # not that of another checkout, on PATH
     with TemporaryDirectory() as folder:
         for _ in range(args.rounds):
             for state, root in states.items():
                 words = ["-q", "run", root, "-profile", "demo", "-preview", "--outdir", "results"]
-                launcher = root / "containers/nextflow/nextflow"
-                measured[state].append(program(launcher, *words, cwd=folder, env=environment))
+                measured[state].append(nextflow(root, *words, cwd=folder))
     table = results.Table(state="", wall_s=".1f", processor_s=".1f")
     for state, rounds in measured.items():
         means = {name: statistics.mean(one[name] for one in rounds) for name in ("wall_s", "processor_s")}

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline_runs import launcher_cache
+from pipeline_runs import launcher_folders
 
 ROOT = Path(__file__).parents[2]
 NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
@@ -167,8 +167,7 @@ class Pipeline:
         # The jars lie in the home of whoever runs the tests, where others may not look.
         self.env = {"AIRRVEC_NEXTFLOW": "24.10.0", "AIRRVEC_CACHE": str(folder / "cache")}
         must(NEXTFLOW, "-version", env={**os.environ, "AIRRVEC_NEXTFLOW": "24.10.0"})
-        cache = launcher_cache()
-        for made in cache / "nextflow-24.10.0", *cache.glob("nextflow-24.10.0-patch-*"):
+        for made in launcher_folders():
             shutil.copytree(made, folder / "cache" / made.name)
 
     def run(self, user: User, name: str, *args: str | Path, **env: str) -> Run:

@@ -69,6 +69,12 @@ def launcher_cache() -> Path:
     return Path(os.environ.get("AIRRVEC_CACHE") or Path(cache, "airrvec"))
 
 
+def launcher_folders() -> list[Path]:
+    """Return the folders in it that a start needs: the jars, and the classes of patches."""
+    cache = launcher_cache()
+    return [cache / "nextflow-24.10.0", *cache.glob("nextflow-24.10.0-patch-*")]
+
+
 def run_pipeline(
     folder: Path, *args: str, project: Path = ROOT, timeout=600, outdir: bool = True, **env: str
 ) -> Run:

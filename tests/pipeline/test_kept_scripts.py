@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from pipeline_runs import NEXTFLOW, environment, launcher_cache, run_pipeline
+from pipeline_runs import NEXTFLOW, environment, launcher_folders, run_pipeline
 
 MAIN = """
 include { HELLO } from './hello'
@@ -35,9 +35,8 @@ def start(tmp_path, monkeypatch):
     )  # makes the patch
     cache = tmp_path / "cache"
     cache.mkdir()
-    for folder in launcher_cache().glob("nextflow-24.10.0*"):
-        if folder.name == "nextflow-24.10.0" or "-patch-" in folder.name:
-            (cache / folder.name).symlink_to(folder)
+    for folder in launcher_folders():
+        (cache / folder.name).symlink_to(folder)
     monkeypatch.setenv("AIRRVEC_CACHE", str(cache))
     project = tmp_path / "project"
     project.mkdir()

@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from pipeline_runs import ROOT, run_pipeline
+from pipeline_runs import ROOT, launcher_cache, run_pipeline
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
 DASH = ROOT / "assets/demo/dash_human.csv"
@@ -63,9 +63,11 @@ def test_help_names_the_parameters_by_group(tmp_path, args, hidden):
 
 
 def test_version(tmp_path):
-    run = run_pipeline(tmp_path, "--version")
+    run = run_pipeline(tmp_path, "--version", AIRRVEC_NEXTFLOW="24.10.0")
     assert run.status == 0
     assert "airrvec 0.1.0" in run.output
+    kept = launcher_cache() / "nextflow-24.10.0-scripts"  # one file per script
+    assert len([path for path in kept.iterdir() if re.fullmatch(r"[0-9a-f]{64}\.classes", path.name)]) > 50
 
 
 @pytest.mark.parametrize("kind", ["yaml", "json"])

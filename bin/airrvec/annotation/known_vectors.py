@@ -52,11 +52,8 @@ class KnownVectors:
     def packed(self) -> dict[str, bytes]:
         """Return all known vectors as bytes, by the class of chains."""
         return {
-            chains: arrow_stream.packed(
-                pa.table({"key": keys, "vector": pa.FixedSizeListArray.from_arrays(vectors.ravel(), dim)})
-            ).to_pybytes()
+            chains: arrow_stream.packed(pa.table({"key": keys, "vector": _lists(vectors)})).to_pybytes()
             for chains, (keys, vectors) in self._known.items()
-            for dim in vectors.shape[1:]
         }
 
     def unpack(self, packed: dict[str, bytes]) -> None:
@@ -79,6 +76,10 @@ class KnownVectors:
         if len(new):
             result[new] = self._embed(receptors.take(pa.array(new)))
         return result
+
+
+def _lists(vectors: np.ndarray) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(vectors.ravel(), vectors.shape[1])
 
 
 def _chains(receptors: pa.Table) -> str:
